@@ -16,23 +16,28 @@ from askew.types import Missing
 Setting = str | int | float | bool
 
 REPORT = "askew_report"
-"""Key in the `info` of an image. Its value contains facts that the model reports, by name.
+"""Key in an image's `info` mapping.
+
+The value maps the names of facts that the model reports to the facts.
 
 A hosted model reports `revised_prompt`, the prompt that the server used in place of the given
 prompt.
 """
 
 MITIGATION_SETTING = "mitigation"
-"""Setting that names a model's mitigation: users give its file, and results contain its hash."""
+"""Setting for a model's mitigation.
+
+Users set it to the mitigation's file; results contain its hash.
+"""
 
 
 def check_settings(owner: str, known: Mapping[str, Any], settings: Mapping[str, object]) -> None:
-    """Check that settings exist, and that numbers and switches have the right type.
+    """Check that settings exist, and that numeric and boolean ones have values of the right type.
 
     Parameters
     ----------
     owner
-        Name of the object that has these settings, for messages.
+        Name of the object that takes these settings, used in error messages.
     known
         Type of each setting, by name. A setting of type None accepts every value.
     settings
@@ -41,8 +46,8 @@ def check_settings(owner: str, known: Mapping[str, Any], settings: Mapping[str, 
     Raises
     ------
     UsageError
-        If a setting does not exist, a number or switch is given as text, or a whole number is
-        given as a fraction.
+        If a setting does not exist, if the value of a numeric or boolean setting is text, or if the
+        value of an integer setting is a float.
     """
     for name, value in settings.items():
         if name not in known:
@@ -53,7 +58,7 @@ def check_settings(owner: str, known: Mapping[str, Any], settings: Mapping[str, 
 
 
 def _has_type(value: object, types: set[Any]) -> bool:
-    """Check whether a value has one of the types; True for types other than number or switch."""
+    """Check whether a value has one of the types. True if a type is neither numeric nor boolean."""
     numbers = set(types) - {NoneType}
     is_other = not numbers <= {int, float, bool}
     if is_other or (value is None and NoneType in types):
@@ -65,7 +70,7 @@ def _has_type(value: object, types: set[Any]) -> bool:
 
 
 def _type_words(types: set[Any]) -> str:
-    """Return a phrase that describes these types of numbers or switches to users."""
+    """Return a phrase that tells users which values these numeric or boolean types accept."""
     if float in types:
         return "a number"
     return "a whole number" if int in types else "true or false"
@@ -82,8 +87,8 @@ class Request:
     seed
         Seed for all noise in the image.
     number
-        Position of the image among the images of its prompt, from 0. `seed` is computed from this
-        number, the prompt and the run's seed. None if images are not numbered.
+        Position of the image among the images of its prompt, from 0. askew computes `seed` from
+        this number, the prompt and the run's seed. None if images are not numbered.
     """
 
     prompt: str
@@ -93,14 +98,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Size of an audit that suits a model. askew uses it unless the user sets the size.
+    """Default size of an audit of a model. askew uses it unless the user sets the size.
 
     Attributes
     ----------
     images
         Number of images per prompt.
     axes
-        Names of the axes. If None, the prompt generator chooses the axes.
+        Names of the axes. If None, the prompt generator chooses them.
     """
 
     images: int = 48
@@ -111,8 +116,8 @@ class Suggestion:
 class Model(Protocol):
     """Text-to-image model under audit.
 
-    An image depends only on revision, settings, prompt and seed. It depends neither on the other
-    requests in a batch nor on earlier images.
+    An image depends only on the model's revision and settings, and on the prompt and seed of its
+    request. It depends neither on the other requests in a batch nor on earlier images.
 
     Attributes
     ----------
@@ -145,11 +150,11 @@ def is_mitigated(model: object) -> bool:
 
 
 def is_seeded(model: object) -> bool:
-    """Check whether a model can make the same image again.
+    """Check whether a model makes the same image again when it gets the same request.
 
-    A model is seeded unless its optional attribute `seeded` is false. An image of a seeded model
-    depends only on revision, settings, prompt and seed. askew stores the images of an unseeded
-    model, such as a hosted server, and never makes them again.
+    A model is seeded unless its optional attribute `seeded` is false. An image from a seeded model
+    depends only on the model's revision and settings, and on the prompt and seed. askew stores the
+    images of an unseeded model, such as a hosted server, and never makes them again.
     """
     return bool(getattr(model, "seeded", True))
 
@@ -160,8 +165,9 @@ class WhiteBox(Model, Protocol):
     Attributes
     ----------
     watch
-        Function that takes the pipeline and the requests and returns a context manager. The
-        context is active while the pipeline makes these images. None if nothing watches.
+        Function that takes the pipeline and a batch of requests, and returns a context manager. The
+        context is active while the pipeline makes the images for these requests. None if nothing
+        watches.
     """
 
     watch: Callable[[Any, Sequence[Request]], Any] | None
@@ -184,13 +190,14 @@ class FiledPicture:
     path
         The file.
     prompt
-        Prompt of the image, or a name that replaces it, such as an occupation.
+        Prompt of the image, or a name that replaces the prompt, such as an occupation.
     axis, value
-        Condition, as in `askew.types.Prompt`. Both are None for the baseline condition.
+        Axis and value that the image's condition specifies, as in `askew.types.Prompt`. Both are
+        None for the baseline condition.
     labels
-        Label that a person gave the image, by axis.
+        Label that a person gave the image on each axis.
     rater_labels
-        Labels that several raters gave the image, by axis, in the order of the raters. `labels`
+        Labels that several raters gave the image on each axis, in the order of the raters. `labels`
         does not contain these axes.
     """
 
@@ -203,7 +210,7 @@ class FiledPicture:
 
     @property
     def all_labels(self) -> Mapping[str, tuple[str, ...]]:
-        """Labels from all raters, by axis. An axis in `labels` has a single rater."""
+        """Labels from all raters, by axis. The axes in `labels` have a single rater."""
         return {axis: (label,) for axis, label in self.labels.items()} | dict(self.rater_labels)
 
 
@@ -227,9 +234,10 @@ class EditRequest:
     picture
         The image to edit.
     prompt
-        Prompt of the edited image.
+        Prompt that the edited image should match.
     strength
-        Share of the denoising steps that are repeated, in (0, 1].
+        Strength of the edit: share of the denoising steps that are run on the noised image, in (0,
+        1].
     seed
         Seed for the noise.
     """
@@ -243,8 +251,8 @@ class EditRequest:
 class Editor(Protocol):
     """Model that edits images toward prompts.
 
-    An edit depends only on revision, settings and request, not on its batch. Like a model, an
-    editor may have the attributes `seeded` and `concurrency`.
+    An edit depends only on the editor's revision, its settings and the request, not on the batch.
+    Like a model, an editor may have the attributes `seeded` and `concurrency`.
 
     Attributes
     ----------
@@ -264,15 +272,15 @@ class Editor(Protocol):
     batch_size: int
 
     def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
-        """Raise UsageError if images of this size cannot be edited at each of the strengths."""
+        """Raise UsageError unless images of this size can be edited at every given strength."""
 
     def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
-        """Return an RGB image of the same size for each request, or why it is missing."""
+        """For each request, return an RGB image of the same size, or the reason it is missing."""
 
 
 @runtime_checkable
 class Restorer(Editor, Protocol):
-    """Editor whose autoencoder can be run without an edit.
+    """Editor that can also run its autoencoder on an image without editing the image.
 
     Comparing the two results separates the edit from the changes that the autoencoder makes.
     """
@@ -293,7 +301,7 @@ _LISTENER: ContextVar[Callable[[int], None]] = ContextVar("listener", default=la
 
 
 def report_images(count: int) -> None:
-    """Report that the model has made `count` more images of the batch.
+    """Report that the model has made another `count` images in the batch.
 
     Progress reports affect nothing but the display of progress. A model does not have to report.
     """

@@ -1,8 +1,8 @@
-"""Model that runs a workflow on a ComfyUI server; the user names its nodes for prompt and seed.
+"""Model that runs a workflow on a ComfyUI server. Users name the prompt and seed nodes.
 
-The workflow is a file in ComfyUI's API format. askew sends it once per image, with the prompt and
-the seed of the image, and then polls the server for the result. The same workflow and seed give
-the same image, as long as the server's models and nodes do not change.
+The workflow is a file in ComfyUI's API format. askew sends it once per image, with that image's
+prompt and seed, and then polls the server for the result. The same workflow and seed give the same
+image, as long as the server's models and nodes do not change.
 """
 
 import copy
@@ -28,19 +28,19 @@ TIMEOUT = 600.0
 SEED_BITS = 63
 
 PROMPT_INPUTS = ("text", "prompt", "value", "string")
-"""Names of node inputs that may take the prompt, used unless the setting names the input."""
+"""Names of node inputs to try for the prompt if the setting names only the node."""
 
 SEED_INPUTS = ("seed", "noise_seed", "value")
-"""Names of node inputs that may take the seed, used unless the setting names the input."""
+"""Names of node inputs to try for the seed if the setting names only the node."""
 
 Node = tuple[str, str]
-"""Number of a node, and the name of one of its inputs."""
+"""Number of a node, and the name of one of the node's inputs."""
 
 
 class ComfyModel:
     """Model that runs one workflow on one server.
 
-    The server's address is not part of the identity of an image.
+    Images from different servers count as the same if everything else is equal.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ class ComfyModel:
     server
         The server.
     workflow
-        Nodes by number, in ComfyUI's API format.
+        Nodes of the workflow, by number, in ComfyUI's API format.
     prompt_inputs, seed_inputs
-        Inputs that receive the prompt and the seed. Without inputs for the seed, askew stores the
+        Inputs that receive the prompt and the seed. If no input receives the seed, askew stores the
         images and never makes them again.
     output_node
         Number of the node whose image askew uses; "" if the workflow makes only one image.
@@ -124,7 +124,7 @@ def _names_of(inputs: Sequence[Node]) -> str:
 
 
 def _without_inputs(workflow: Mapping[str, Any], inputs: Sequence[Node]) -> dict[str, Any]:
-    """Return a workflow without the prompt and the seed, which differ between images."""
+    """Return a copy of a workflow without prompt and seed, which differ between images."""
     copied = copy.deepcopy(dict(workflow))
     for node, name in inputs:
         copied[node]["inputs"][name] = None
@@ -159,7 +159,7 @@ def _is_node(node: object) -> bool:
 def inputs_named(
     workflow: Mapping[str, Any], setting: str, text: str, usual: Sequence[str]
 ) -> list[Node]:
-    """Return the inputs that a setting such as "6" or "6.text_g,6.text_l" names.
+    """Return the node inputs that a setting names, such as "6" or "6.text_g,6.text_l".
 
     Parameters
     ----------
@@ -168,8 +168,8 @@ def inputs_named(
     setting
         Name of the setting, for errors.
     text
-        Value of the setting: numbers of nodes separated by commas. A dot and the name of an input
-        may follow each number.
+        Value of the setting: numbers of nodes separated by commas. Each number may be followed by a
+        dot and the name of an input.
     usual
         Names of inputs to look for if the value does not name an input.
 
@@ -221,7 +221,7 @@ def create(
     url
         The address, if the name does not contain it; by default $ASKEW_MODEL_URL.
     workflow
-        File with the workflow, exported from ComfyUI in the API format.
+        Workflow file, exported from ComfyUI in the API format.
     prompt_node, seed_node
         Numbers of the nodes that receive the prompt and the seed, or NUMBER.INPUT. Commas separate
         several nodes. Without a seed node, askew stores the images and never makes them again.

@@ -1,7 +1,7 @@
-"""Client that queues a workflow on a ComfyUI server, polls for the result and gets the image.
+"""Client that queues a workflow on a ComfyUI server, polls for the result and downloads the image.
 
-The client follows no redirects, limits the size and time of answers, and gets images only from the
-same server.
+The client follows no redirects, limits the size and duration of each answer, and downloads images
+only from the same server.
 """
 
 import json
@@ -30,14 +30,17 @@ from askew.hosted import (
 from askew.store.foreign import json_value
 
 ATTEMPTS = 4
-"""Maximum number of times that a request is sent."""
+"""Maximum number of attempts to send a request."""
 
 FIRST_WAIT = 0.1
 LONGEST_WAIT = 2.0
-"""Seconds before the first request for the result, and the longest pause between requests."""
+"""Seconds to wait before askew first polls for the result, and maximum seconds between polls."""
 
 ANSWER_SECONDS = 60.0
-"""Seconds without any data after which a request fails. Making the image may take longer."""
+"""Seconds after which a request fails if no data arrives.
+
+The server may take longer than this to make the image.
+"""
 
 
 class ComfyServer:
@@ -99,7 +102,7 @@ class ComfyServer:
         return self._send("GET", f"/view?{urlencode(place)}").content
 
     def _result(self, number: str) -> Mapping[str, Any]:
-        """Wait until a workflow has finished, and return its entry in the server's history."""
+        """Wait for a workflow to finish, and return its entry in the server's history."""
         end = time.monotonic() + self._timeout
         wait = FIRST_WAIT
         while time.monotonic() < end:
@@ -150,7 +153,7 @@ class ComfyServer:
         return parsed
 
     def _send(self, method: str, path: str, content: object = None) -> httpx2.Response:
-        """Send a request, retry it after a temporary failure, and return the answer."""
+        """Send a request, resend it after temporary failures, and return the answer."""
         attempt = 1
         while True:
             answer = self._attempt(method, path, content, attempt)

@@ -1,4 +1,4 @@
-"""Choice of device and number format for networks, as the user asks or to suit the machine."""
+"""Device and number format for networks: the user's choice, or a default for the machine."""
 
 import gc
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 
 
 def choose_device(name: str = AUTO) -> torch.device:
-    """Return the device that a name means on the machines that work on the run.
+    """Convert a device name to a device of the machines that work on the run.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def _has_number(kind: str, number: str) -> bool:
 
 
 def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.dtype:
-    """Return the number format that a name means on a device.
+    """Convert the name of a number format to a data type that suits a device.
 
     Parameters
     ----------
@@ -69,12 +69,12 @@ def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.
 
 
 def dtype_name(dtype: torch.dtype) -> str:
-    """Return the name of a number format in the form that `choose_dtype` accepts."""
+    """Return the name of a data type in the form that `choose_dtype` accepts."""
     return str(dtype).removeprefix("torch.")
 
 
 def free_memory(device: torch.device) -> None:
-    """Free the memory that a failed call used on a device."""
+    """Free the device memory that a failed call used."""
     gc.collect()
     if device.type in ("cuda", "mps"):
         getattr(torch, device.type).empty_cache()
@@ -82,7 +82,7 @@ def free_memory(device: torch.device) -> None:
 
 @contextmanager
 def overflow_safe(vae: Any) -> Iterator[None]:
-    """Use single precision in the `with` block if the autoencoder overflows in half precision."""
+    """In this context, use single precision if the autoencoder would overflow in half precision."""
     overflows = vae.dtype == torch.float16 and getattr(vae.config, "force_upcast", False)
     if overflows:
         vae.to(dtype=torch.float32)

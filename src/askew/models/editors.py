@@ -1,4 +1,4 @@
-"""Choice of the editor that belongs to a model, and errors for models that cannot edit."""
+"""Editors that use a given model, and error messages for models that cannot edit images."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,7 @@ def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Edi
     Raises
     ------
     UsageError
-        If the model cannot edit images. The message contains a command that would work.
+        If the model cannot edit images. The message suggests a command that works.
     """
     works = "askew edit --model studio, --model diffusers/ID-OR-PATH, or --model openai/MODEL"
     if is_mitigated(model):

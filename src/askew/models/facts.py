@@ -1,4 +1,4 @@
-"""Facts about models that a run stores, so that the run can be shown without loading a network."""
+"""Facts about models, stored with a run so that showing the run requires no loaded network."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ _FACTS: ContextVar[dict[str, Any]] = ContextVar("facts")
 
 @contextmanager
 def remember_facts(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Use the facts about models in `facts` within this context, and add new facts to it."""
+    """In this context, use the facts about models in `facts`, and add new facts to `facts`."""
     token = _FACTS.set(facts)
     try:
         yield facts
@@ -19,8 +19,8 @@ def remember_facts(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def remembered_facts() -> dict[str, Any]:
-    """Return the facts of the current context, which callers may extend.
+    """Return the dictionary of facts in the current context, to which callers may add facts.
 
-    Outside such a context, return a new dictionary.
+    Outside such a context, return a new, empty dictionary.
     """
     return _FACTS.get({})

@@ -1,9 +1,9 @@
-"""Digests of image files that a store remembers, and collections that a command has opened.
+"""Memory for the digests of image files (in the store) and for opened collections (per command).
 
-Reading 100,000 files takes much longer than asking for their state. If size, times and inode of a
-file are unchanged, askew uses the remembered digest. askew does not remember the digest of a file
-that was changed in the seconds before it was read, because a second change could leave its state
-unchanged. Git uses the same rule.
+Reading 100,000 files takes much longer than querying their size, times and inode numbers. If these
+values are unchanged for a file, askew uses the file's remembered digest. askew does not remember
+the digest of a file that was modified only seconds before askew read it, because another
+modification could leave these values unchanged. Git uses the same rule.
 """
 
 import gc
@@ -18,24 +18,27 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FRESH = 3 * 10**9
-"""Nanoseconds after a change during which a file's state is not trusted. FAT counts in 2 s."""
+"""Nanoseconds after a change to a file during which askew does not trust the file's times.
+
+The FAT file system records times in steps of 2 s.
+"""
 
 MOST_INODE = 2**63 - 1
 
 
 class FileDigest(NamedTuple):
-    """SHA-256 of a file, and the state of the file in which it was computed.
+    """SHA-256 of a file, and the size, times and inode number that the file had at the time.
 
     Attributes
     ----------
     size
         Number of bytes.
     modified
-        Time of the last change of the content, in nanoseconds.
+        Time of the last change to the file's content, in nanoseconds.
     changed
-        Time of the last change of content or metadata, in nanoseconds.
+        Time of the last change to the file's content or metadata, in nanoseconds.
     inode
-        Number of the file in its file system.
+        Inode number of the file.
     digest
         SHA-256 as 64 hexadecimal digits.
     """
@@ -47,28 +50,28 @@ class FileDigest(NamedTuple):
     digest: str
 
     def is_of(self, status: os.stat_result) -> bool:
-        """Check whether a file is in this state."""
+        """Check whether a file's size, times and inode number are still the same."""
         return self[:4] == _state(status)
 
 
 Lookup = Callable[[Sequence[str]], Mapping[str, FileDigest]]
-"""Function that takes paths of files and returns the remembered digests, by path."""
+"""Function that takes file paths and returns the digests remembered for these files, by path."""
 
 
 class FileMemory:
-    """Digests of the files that a command reads, and collections that it has opened.
+    """Digests of the files that a command reads, and collections that the command has opened.
 
     Parameters
     ----------
     lookup
-        Function that returns digests that earlier commands have computed.
+        Function that looks up digests computed by earlier commands.
 
     Attributes
     ----------
     new
-        Digests that this command has computed and that may be remembered, by path.
+        Digests computed by this command that are safe to remember, by path.
     collections
-        Collections that this command has opened, by their options.
+        Collections that this command has opened, by the options with which it opened them.
     """
 
     def __init__(self, lookup: Lookup = lambda paths: {}) -> None:
@@ -77,7 +80,7 @@ class FileMemory:
         self.collections: dict[object, Any] = {}
 
     def digests(self, paths: Iterable[Path]) -> dict[Path, str]:
-        """Return the SHA-256 of every regular file that can be read, by path."""
+        """Return the SHA-256 of each readable regular file, by path."""
         by_name = {str(path): path for path in paths}
         known = self._lookup(list(by_name))
         digests = {}
@@ -94,7 +97,7 @@ class FileMemory:
         return digests
 
     def _read(self, path: Path) -> str:
-        """Return the SHA-256 of a file; add it to `new` unless the file has changed recently."""
+        """Return a file's SHA-256, and add it to `new` unless the file has changed recently."""
         start = time.time_ns()
         with path.open("rb") as stream:
             before = os.fstat(stream.fileno())
@@ -110,9 +113,9 @@ class FileMemory:
 
 
 def _state(status: os.stat_result) -> tuple[int, int, int, int]:
-    """Return size, times and inode of a file.
+    """Return the size, times and inode number of a file.
 
-    On some systems, inode numbers are too large for SQLite.
+    Inode numbers that are too large for SQLite's integers are reduced.
     """
     inode = status.st_ino & MOST_INODE
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode
@@ -120,10 +123,12 @@ def _state(status: os.stat_result) -> tuple[int, int, int, int]:
 
 @contextmanager
 def without_cycle_search() -> Iterator[None]:
-    """Pause Python's cyclic garbage collector, which 100,000 new records start again and again.
+    """In this context, pause Python's cyclic garbage collector.
 
-    The records of a folder contain no cycles. The collector takes a seventh of the time that it
-    takes to open a folder.
+    Creating 100,000 records would start it again and again.
+
+    The records of a folder contain no cycles. If it runs, the collector takes up a seventh of the
+    time that is needed to open a folder.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -151,5 +156,5 @@ def remember_files(lookup: Lookup) -> Iterator[FileMemory]:
 
 
 def file_memory() -> FileMemory:
-    """Return the memory of the current context; an empty memory outside such a context."""
+    """Return the file memory of the current context, or an empty memory outside such a context."""
     return _MEMORY.get(None) or FileMemory()

@@ -1,8 +1,8 @@
 """Collections of existing images, read from a folder with or without a manifest.
 
-A manifest has one row for each image. Without a manifest, the first level of sub-folders names the
-prompts and the second level names the conditions. Images directly in the folder belong to one
-prompt, which is the name of the folder.
+A manifest has one row for each image. Without a manifest, the names of the first-level sub-folders
+are the prompts, and the names of the second-level sub-folders are the conditions. Images directly
+in the folder belong to a single prompt, named after the folder.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -54,14 +54,14 @@ METADATA = "metadata.jsonl"
 
 NO_MANIFEST = "none"
 JOINT = ": "
-"""Text that joins the columns of a prompt."""
+"""Separator between the parts of a prompt that is read from several columns."""
 
 
 class FolderCollection:
-    """Images in a folder, with their prompts and with labels from people.
+    """Images in a folder, with their prompts and with labels that people gave them.
 
-    The images include files that the manifest lists but that do not exist. These count as missing
-    when the collection is imported.
+    The images include files that the manifest lists but that do not exist. askew counts these
+    images as missing when it imports the collection.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class FolderCollection:
     warnings
         Sentences about the collection that users should read.
     raters
-        Columns that contain labels, by axis, with one column per rater.
+        For each axis, the columns that contain its labels, one column per rater.
     """
 
     def __init__(
@@ -91,13 +91,19 @@ class FolderCollection:
 
     @cached_property
     def digests(self) -> Mapping[Path, str]:
-        """SHA-256 of every readable image file, by path. It equals the `id` of the `Picture`."""
+        """SHA-256 of every readable image file, by path.
+
+        A file's SHA-256 is also the `id` of its `Picture`.
+        """
         with without_cycle_search():
             return file_memory().digests(picture.path for picture in self._pictures)
 
     @cached_property
     def revision(self) -> str:
-        """SHA-256 of the images' contents, prompts and conditions, without paths and labels."""
+        """SHA-256 of the images' contents, prompts and conditions.
+
+        It does not depend on paths or labels.
+        """
         digests = self.digests
         with without_cycle_search():
             return digest_of(
@@ -126,8 +132,9 @@ def create(
     name
         A folder, or a CSV or JSON Lines file in the folder.
     manifest
-        CSV or JSON Lines file. If empty, `manifest.csv`, the only CSV file directly in the folder,
-        or `metadata.jsonl`. If "none", askew reads prompts and conditions from the sub-folders.
+        CSV or JSON Lines file. If empty, askew uses `manifest.csv`, the only CSV file directly in
+        the folder, or `metadata.jsonl`. If "none", askew reads prompts and conditions from the
+        sub-folders.
     file
         Column that contains the image's path, relative to the folder or to the manifest. By default
         `file` or `file_name`.
@@ -138,15 +145,17 @@ def create(
         Column that contains the condition. By default `axis` and `value` if both exist, or
         `condition` if it exists.
     baseline_condition
-        Condition of the baseline images. By default an empty cell, "initial", or the only
+        Condition that marks baseline images. By default an empty cell, "initial", or the only
         condition.
     label
-        Columns that contain labels from people, as AXIS=COLUMN, …. By default the columns that are
-        named like an axis of the catalog. AXIS=COLUMN,COLUMN names one column per rater.
+        Columns that contain labels from people, as AXIS=COLUMN, …. By default all columns that have
+        the name of an axis in the catalog. AXIS=COLUMN,COLUMN names one column per rater.
     where
-        Filter for the rows to use, as COLUMN=VALUE, …. Several values of a column are alternatives.
+        Filter for the rows to use, as COLUMN=VALUE, …. If a column is given with several values,
+        rows with any of these values are used.
     strict
-        If true, missing files are an error. If false, they count as missing, with a warning.
+        If true, a file that does not exist is an error. If false, its image counts as missing, and
+        askew warns.
     allow_outside
         If true, askew also reads files outside the folder and the manifest's folder, directly or
         through links.
@@ -243,9 +252,9 @@ class _Columns:
     prompts
         Columns that contain the parts of the prompt.
     labels
-        Columns that contain labels from people, by axis, with one column per rater.
+        For each axis, the columns that contain labels from people, one column per rater.
     used
-        All columns above, and the columns that contain the condition.
+        All of these columns, and the columns that contain the condition.
     """
 
     file: str
@@ -255,7 +264,10 @@ class _Columns:
 
 
 def _columns_of(table: Manifest, options: _FolderOptions) -> _Columns:
-    """Return the columns that the options name, and default columns for options that are unset."""
+    """Return the columns that the options name.
+
+    For options that are not set, return the default columns.
+    """
     usual = next((name for name in FILE_COLUMNS if name in table.columns), FILE_COLUMNS[0])
     file = options.file or usual
     prompts = tuple(options.prompt_columns) or ("prompt",)
@@ -297,7 +309,7 @@ def _filed_pictures(
 def _labels_of_row(
     row: Mapping[str, str], columns: Mapping[str, tuple[str, ...]]
 ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """Return the labels of axes with one rater, and of axes with several raters, by axis."""
+    """Return two mappings of labels by axis: for axes with one rater, and for axes with several."""
     single = {}
     several = {}
     for axis, names in columns.items():
@@ -309,7 +321,7 @@ def _labels_of_row(
 
 
 def _files_left_out(table: Manifest, rows: Manifest, column: str, places: Places) -> list[Path]:
-    """Return the files in the rows that the filter leaves out, except files that are not found."""
+    """Return the existing files that are listed in rows excluded by the filter."""
     files = []
     for line, row in table.rows.items():
         cell = row[column].replace("\\", "/")
@@ -319,7 +331,7 @@ def _files_left_out(table: Manifest, rows: Manifest, column: str, places: Places
 
 
 def _unused_without_manifest(contents: FolderContents, *, is_chosen: bool) -> list[str]:
-    """Return warnings about files in a folder that a collection without a manifest ignores.
+    """For a collection without a manifest, return warnings about the files that it ignores.
 
     Parameters
     ----------
@@ -343,7 +355,7 @@ def _unused_without_manifest(contents: FolderContents, *, is_chosen: bool) -> li
 def _unused_beside_manifest(
     contents: FolderContents, table: Manifest, listed: Collection[Path], *, is_chosen: bool
 ) -> list[str]:
-    """Return warnings about files in a folder that a collection with a manifest ignores.
+    """For a collection with a manifest, return warnings about the files that it ignores.
 
     Parameters
     ----------
@@ -396,7 +408,7 @@ def _without_baseline(pictures: Sequence[FiledPicture]) -> list[str]:
 
 
 def _locate(path: Path, manifest: str) -> tuple[Path, Manifest | None]:
-    """Return the folder of a collection and its manifest, if it has one."""
+    """Return the folder of a collection, and the path of its manifest if there is one."""
     if path.is_file() and path.suffix.lower() in SUFFIXES:
         raise ManifestError(f"{path} is an image; name the folder that contains it, or a manifest")
     if path.is_file():
@@ -433,7 +445,7 @@ def _choose_table(path: Path, manifest: str) -> Path | None:
 def _from_folders(
     contents: FolderContents, baseline_condition: str, outside: bool
 ) -> list[FiledPicture]:
-    """Return the images in a folder whose sub-folders name prompts and conditions."""
+    """Return the images in a folder, with the prompts and conditions that its sub-folders name."""
     folder = contents.folder
     files = contents.pictures
     _check_links(contents.links, Places(folder, folder, outside))
@@ -464,7 +476,7 @@ def _check_depth(contents: FolderContents, parts: Sequence[tuple[str, ...]]) -> 
     contents
         Files of the folder.
     parts
-        Names of the folders on the way from the collection's folder to each image.
+        Names of the sub-folders in the path from the collection's folder to each image.
     """
     folder = contents.folder
     files = zip(contents.pictures, parts, strict=True)

@@ -1,9 +1,9 @@
-"""Files in a folder of images, and warnings about files that a collection does not use.
+"""Contents of a folder of images, and warnings about files that a collection does not use.
 
-A folder may describe its images in places that a collection does not read: in a table in a
-sub-folder, in a text file beside each image, or in the image file itself. Images may have a format
-that askew does not read. The warnings name such files, because askew would count images whose
-prompts are unknown as images of a single prompt.
+The prompts of a folder's images may be in places that a collection does not read: in a table in a
+sub-folder, in a text file next to each image, or in the image file itself. Some images may have a
+format that askew does not read. The warnings name such files, because askew would count images
+whose prompts are unknown as images of a single prompt.
 """
 
 import os
@@ -50,28 +50,28 @@ OTHER_FORMATS = {
     ".tar": "TAR",
     ".zip": "ZIP",
 }
-"""Names of formats that contain images but that askew does not read, by suffix."""
+"""Names of formats that can contain images but that askew does not read, by file suffix."""
 
 READ_TABLES = (".csv", JSON_LINES)
 OTHER_TABLES = (".tsv", ".xlsx", ".xls", ".ods")
 SIDE_CARS = (".txt", ".json", ".caption", ".captions", ".yaml", ".yml", ".xmp")
-"""Suffixes of text files that describe the image of the same name."""
+"""Suffixes of text files that describe the image with the same file name."""
 
 DESCRIBING_KEYS = frozenset(
     ("parameters", "prompt", "dream", "description", "invokeai_metadata", "sd-metadata")
 )
-"""Lower-case keys under which an image file may contain its prompt."""
+"""Lowercase metadata keys under which an image file may contain its prompt."""
 
 IMAGE_DESCRIPTION = 0x010E
 USER_COMMENT = 0x9286
 EXIF_TABLE = 0x8769
-"""Numbers of the two EXIF fields that may contain a prompt, and of the second field's table."""
+"""EXIF tags: two fields that may contain a prompt, and the table that contains the second field."""
 
 OPENED = 8
-"""Number of image files that askew searches for prompts. They are spread over the folder."""
+"""Number of image files, spread over the folder, that askew searches for prompts."""
 
 SHORTEST_NAME = 3
-"""Minimum length of a common beginning of file names that may be the name of a prompt."""
+"""Minimum length of a shared file-name prefix that askew regards as the name of a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class FolderContents:
     tables
         Tables that may describe images.
     side_cars
-        Text files beside an image that have the image's name and another suffix.
+        Text files that are in the same folder as an image and have its name with another suffix.
     """
 
     folder: Path
@@ -108,7 +108,7 @@ class FolderContents:
 
 
 def contents_of(folder: Path) -> FolderContents:
-    """List the files of a folder by kind, without the folders that askew wrote."""
+    """List the files in a folder by kind, except those in folders that askew wrote."""
     files, links = _visible_files(folder)
     by_suffix = grouped(files, _suffix)
     pictures = _of_suffixes(by_suffix, SUFFIXES)
@@ -133,7 +133,7 @@ def _suffix(path: Path) -> str:
 
 
 def _visible_files(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return all visible files, and the links among them, both sorted by the parts of the path."""
+    """Return all visible files, and those that are links, each sorted by the parts of the path."""
     files: dict[tuple[str, ...], Path] = {}
     links: list[tuple[str, ...]] = []
     left: list[tuple[str, ...]] = [()]
@@ -157,8 +157,8 @@ def _visible_files(folder: Path) -> tuple[list[Path], list[Path]]:
 def _entries(folder: Path) -> Iterator[tuple[os.DirEntry[str], Path]]:
     """Yield each entry of a folder with its path, or nothing if the folder cannot be read.
 
-    Paths from `Path.iterdir` take a tenth of the time of paths that are parsed. `os.scandir` knows
-    whether an entry is a file without asking for its state.
+    `Path.iterdir` creates paths in a tenth of the time that parsing them would take. `os.scandir`
+    reports whether an entry is a file without another system call.
     """
     with suppress(OSError):
         paths = {path.name: path for path in folder.iterdir()}
@@ -174,21 +174,21 @@ def _is_searched(entry: os.DirEntry[str]) -> bool:
 
 
 def folders_of(paths: Sequence[Path], folder: Path) -> list[tuple[str, ...]]:
-    """Return the names of the folders on the way from `folder` to each file."""
+    """Return, for each file, the names of the folders in its path below `folder`."""
     start = str(folder)
     return [_parts_below(str(path).rpartition(os.sep)[0], start) for path in paths]
 
 
 @lru_cache(maxsize=10_000)
 def _parts_below(path: str, folder: str) -> tuple[str, ...]:
-    """Return the names of the folders on the way from `folder` to the folder at `path`."""
+    """Return the names of the folders in the path from `folder` to the folder at `path`."""
     return Path(path).relative_to(folder).parts
 
 
 def _of_suffixes(
     by_suffix: Mapping[str, Sequence[Path]], suffixes: Iterable[str]
 ) -> tuple[Path, ...]:
-    """Return the files that have one of the suffixes, sorted by the parts of their paths."""
+    """Return the files that have one of these suffixes, sorted by the parts of their paths."""
     groups = [by_suffix[suffix] for suffix in suffixes if suffix in by_suffix]
     if len(groups) == 1:
         return tuple(groups[0])
@@ -249,7 +249,7 @@ def other_formats(contents: FolderContents) -> list[str]:
 
 
 def unused_descriptions(contents: FolderContents) -> list[str]:
-    """Return sentences about unused files and texts that describe single images, if any exist."""
+    """Return sentences about unused text files and metadata that describe individual images."""
     sentences = []
     if contents.side_cars:
         names = [contents.relative(path) for path in contents.side_cars]
@@ -278,7 +278,7 @@ def pooled_prompts(contents: FolderContents, pooled: Sequence[Path], prompt: str
     pooled
         Images directly in the folder.
     prompt
-        The prompt for which these images count.
+        The prompt to which these images are assigned.
     """
     evidence = _several_prompts(contents, pooled)
     if not evidence:
@@ -291,7 +291,7 @@ def pooled_prompts(contents: FolderContents, pooled: Sequence[Path], prompt: str
 
 
 def _several_prompts(contents: FolderContents, pooled: Sequence[Path]) -> str:
-    """Return a phrase with evidence that images have several prompts; empty without evidence."""
+    """Return a phrase that states why images seem to have several prompts; empty if they do not."""
     side_cars = [path for path in contents.side_cars if path.parent == contents.folder]
     texts = {_sentence(_file_text(path)) for path in side_cars[:OPENED]} - {""}
     if len(texts) > 1:
@@ -304,9 +304,9 @@ def _several_prompts(contents: FolderContents, pooled: Sequence[Path]) -> str:
 
 
 def _names_of_groups(pictures: Sequence[Path]) -> list[str]:
-    """Return the beginnings of file names, before the first digit, if they may name prompts.
+    """Return the prefixes of file names, before the first digit, if they may be names of prompts.
 
-    Empty unless there are several beginnings, each long enough and common to several images.
+    Empty unless there are several prefixes, each long enough and shared by several images.
     """
     beginnings = [re.split(r"\d", path.stem, maxsplit=1)[0].strip(" _-.()") for path in pictures]
     names = grouped(beginnings, str.casefold)
@@ -336,14 +336,17 @@ def _file_text(path: Path) -> str:
 
 
 def _texts_of(contents: FolderContents) -> dict[Path, str]:
-    """Return the prompts that some image files contain. The files are spread over the folder."""
+    """Return the prompts that a sample of image files contain.
+
+    The sampled files are spread over the folder.
+    """
     step = max(1, len(contents.pictures) // OPENED)
     texts = {path: embedded_text(path) for path in contents.pictures[::step][:OPENED]}
     return {path: text for path, text in texts.items() if text}
 
 
 def embedded_text(path: Path) -> str:
-    """Return the text in an image file that describes the image; empty if there is none.
+    """Return the description of an image from the metadata in its file; empty if there is none.
 
     Programs write this text as a PNG text chunk, such as "parameters", or as an EXIF field.
     """

@@ -1,4 +1,4 @@
-"""The devices of the machines that work on a run. Automatic settings depend on these devices."""
+"""Devices of the machines that work on a run. askew chooses default settings to suit them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from askew.models.facts import remembered_facts
 
 KEY = "hardware of workers"
-"""Key under which a run stores these devices."""
+"""Key under which a run stores a description of these devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +18,11 @@ class Hardware:
     Attributes
     ----------
     kinds
-        Kinds of devices, such as cuda, from fast to slow.
+        Kinds of devices, such as cuda, from the fastest to the slowest.
     gpus
         Number of CUDA devices.
     has_bfloat16
-        True if the CUDA devices support bfloat16.
+        True if the CUDA devices support the bfloat16 format.
     """
 
     kinds: tuple[str, ...]
@@ -52,7 +52,10 @@ _WORKERS: ContextVar[Callable[[], Hardware] | None] = ContextVar("workers", defa
 
 @contextmanager
 def hardware_of_workers(source: Callable[[], Hardware] | None) -> Iterator[None]:
-    """Let `hardware` return the result of `source` in this context; None means this machine."""
+    """In this context, let `hardware` return the result of `source`.
+
+    If `source` is None, it returns this machine's devices.
+    """
     token = _WORKERS.set(source)
     try:
         yield
@@ -63,7 +66,7 @@ def hardware_of_workers(source: Callable[[], Hardware] | None) -> Iterator[None]
 def hardware() -> Hardware:
     """Return the devices of the machines that work on the run.
 
-    The devices of other machines are facts that are stored with the run.
+    If these are other machines, their devices are stored with the run.
     """
     facts = remembered_facts()
     if KEY in facts:

@@ -1,8 +1,8 @@
 """Image models of Hugging Face's inference providers, such as fal, Replicate and Together.
 
 Hugging Face's client returns only the image. Therefore askew cannot know whether a provider used
-the seed, rewrote the prompt, or blurred the image for safety. If a provider answers with the
-address of an image, the client downloads the image.
+the seed, rewrote the prompt, or blurred the image for safety. If a provider's answer contains the
+address of an image, the client downloads the image from there.
 """
 
 import os
@@ -31,7 +31,7 @@ from askew.store.imagefile import SUFFIXES, as_rgb, check_size
 from askew.types import Missing
 
 TOKEN_VARIABLE = "HF_TOKEN"
-"""Environment variable with the token for Hugging Face. askew sends it to no other address."""
+"""Environment variable with the Hugging Face token. askew sends it only to Hugging Face."""
 
 CONCURRENCY = 4
 TIMEOUT = 300.0
@@ -40,24 +40,24 @@ FIELDS = ("negative_prompt", "width", "height", "num_inference_steps", "guidance
 """Settings that askew sends as fields of a request."""
 
 FIELD_PREFIX = "field_"
-"""Prefix of settings for any other field, which only some providers know."""
+"""Prefix of settings that add other fields to requests, such as fields of one provider."""
 
 SETTINGS = ("concurrency", "revision", "seeded", "timeout", "url")
 """Settings that askew does not send as fields of a request."""
 
 REFUSALS = re.compile(r"moderat|content.?policy|content.?filter|nsfw|safety", re.IGNORECASE)
-"""Pattern of words in a provider's error that mean that the provider refuses the prompt."""
+"""Pattern that matches words in a provider's error if the provider refuses the prompt."""
 
 
 class InferenceModel:
-    """Image model of one of Hugging Face's inference providers.
+    """Image model that one of Hugging Face's inference providers runs.
 
     Parameters
     ----------
     provider, model
         Names of the provider and of the model.
     url
-        Address of a dedicated endpoint that replaces the provider; "" for none.
+        Address of a dedicated endpoint to use in place of the provider; "" for none.
     revision
         Revision of the model, in the user's words.
     seeded
@@ -65,10 +65,10 @@ class InferenceModel:
     concurrency
         Number of simultaneous calls.
     timeout
-        Seconds without any data from the provider after which a request fails. A complete answer
-        may take `DEADLINE` times as long.
+        Seconds after which a request fails if the provider sends no data. A complete answer may
+        take `DEADLINE` times as long as this.
     fields
-        Additional fields of each request.
+        Additional fields to send in each request.
     """
 
     batch_size = 1
@@ -154,10 +154,10 @@ class InferenceModel:
             wait_for_attempt(attempt, ATTEMPTS, self.name, status, pause)
 
     def _answer(self, prompt: str, fields: Mapping[str, Any]) -> Image.Image:
-        """Return the image that the provider sends; raise ServerError if it is too late.
+        """Return the image that the provider sends; raise ServerError if the image takes too long.
 
-        Hugging Face's client opens files of all formats. askew decodes only the formats that it
-        supports, since decoding PostScript would start a process.
+        Hugging Face's client opens files in any image format. askew decodes only the formats that
+        askew supports, because decoding PostScript would start a process.
         """
         deadline = DEADLINE * self._timeout
         answer = finished_within(deadline, lambda: self._client.text_to_image(prompt, **fields))
@@ -182,7 +182,7 @@ class InferenceModel:
 
 
 def _pause(error: Exception, status: int | None, attempt: int) -> float | None:
-    """Return how many seconds to wait before the next attempt; None if askew gives up."""
+    """Return the number of seconds to wait before the next attempt; None if askew gives up."""
     if status is None or attempt >= ATTEMPTS:
         return None
     return pause_after(status, error.response.headers, attempt)  # type: ignore[attr-defined]
@@ -203,9 +203,9 @@ def create(
     Parameters
     ----------
     name
-        Names of the provider and of the model, with a slash between them.
+        Names of the provider and the model, separated by a slash.
     url
-        Address of a dedicated endpoint that replaces the provider.
+        Address of a dedicated endpoint to use in place of the provider.
     revision
         Revision of the model; by default the current month, such as 2026-11.
     seeded
@@ -215,7 +215,8 @@ def create(
     timeout
         Seconds to wait for the provider.
     **fields
-        Additional fields of each request, such as width=1024. `field_NAME` sets any field NAME.
+        Additional fields to send in each request, such as width=1024. `field_NAME` sets any field
+        NAME.
 
     Raises
     ------

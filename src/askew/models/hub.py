@@ -1,4 +1,4 @@
-"""Pretrained networks in a folder or a Hugging Face Hub repository, and explanations of errors.
+"""Pretrained networks in a folder or Hugging Face Hub repository, and messages for errors.
 
 askew loads only safetensors files, and runs no code from a repository.
 """
@@ -17,7 +17,7 @@ from askew.errors import AskewError, ModelError, UsageError
 
 WEIGHTS = ".safetensors"
 SMALL = (".json", ".txt", ".jinja", ".model")
-"""Suffixes of small files that affect a network: configurations, tokenizers, chat templates."""
+"""Suffixes of small files that affect a network, such as configurations and tokenizers."""
 
 CARD = "README.md"
 
@@ -33,10 +33,10 @@ NO_MEMORY = re.compile(
     r"|CUBLAS_STATUS_ALLOC_FAILED",
     re.I,
 )
-"""Pattern of PyTorch's out-of-memory messages on a CPU, on CUDA and on MPS."""
+"""Pattern that matches PyTorch's out-of-memory messages on a CPU, on CUDA and on MPS."""
 
 REQUIRED_PACKAGE = re.compile(r"requires the (?:🤗 )?(\S+) library|pip install (?:-\S+ )*([\w.-]+)")
-"""Pattern of messages in which a library names a package to install."""
+"""Pattern that matches a library's error messages that name a package to install."""
 
 USER_ERRORS = {
     "code": "{name!r} runs only with code from its repository, and askew runs no such code; choose "
@@ -50,7 +50,7 @@ USER_ERRORS = {
     "its revisions",
     "package": "{name!r} needs a package that is not installed: {error}",
 }
-"""Messages for errors that a user can correct (UsageError), by key."""
+"""Messages for errors that a user can correct (UsageError), by kind of error."""
 
 MACHINE_ERRORS = {
     "memory": "there is not enough memory for {name!r}; close other programs, or choose a smaller "
@@ -62,7 +62,7 @@ MACHINE_ERRORS = {
     "damaged": "the weights of {name!r} are damaged; delete them and download them again ({error})",
     "hub": "the Hugging Face Hub did not provide {name!r}; try again later ({error})",
 }
-"""Messages for errors of the machine or the network connection (ModelError), by key."""
+"""Messages for errors of the machine or the internet connection (ModelError), by kind of error."""
 
 CAUSES = {
     "GatedRepoError": "gated",
@@ -77,7 +77,7 @@ CAUSES = {
     "SafetensorError": "damaged",
     "HfHubHTTPError": "hub",
 }
-"""Key in `USER_ERRORS` or `MACHINE_ERRORS`, by the class name of a library's exception."""
+"""Kind of error, by the class name of a library's exception."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,12 @@ class Pretrained:
         Folder that contains the network's small files. It is the user's folder, or a folder in the
         cache of the Hub's client.
     files
-        Paths of all files of the network, with slashes.
+        Paths of all files of the network, relative to the folder, with slashes as separators.
     identity
         Text that changes when the network changes: the commit, or a digest of the folder's files.
     on_hub
-        True if the network is a repository, whose weights may not have been downloaded yet.
+        True if the network is in a repository on the Hub. Its weights may not have been downloaded
+        yet.
     """
 
     name: str
@@ -131,10 +132,10 @@ class Pretrained:
 def find_pretrained(
     name: str, revision: str | None = None, *, needs_weights: bool = True
 ) -> Pretrained:
-    """Find the folder of this name or, if there is none, the repository.
+    """Find a network: the folder with this name or, if there is no such folder, the repository.
 
-    Only small files are downloaded. Without an internet connection, askew uses a repository that
-    is in the local cache.
+    Only small files are downloaded. Without an internet connection, askew can use only repositories
+    in the local cache.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ def find_pretrained(
     revision
         Branch, tag or commit of a repository.
     needs_weights
-        If false, the network may have configurations only, without weights.
+        If false, the network may consist of configurations without weights.
 
     Raises
     ------
@@ -172,7 +173,10 @@ def find_pretrained(
 
 
 def _find_in_folder(name: str, folder: Path) -> Pretrained:
-    """Return a description of the network in a folder, with a digest of its relevant files."""
+    """Return a description of the network in a folder.
+
+    Its identity is a digest of the relevant files.
+    """
     files = _files_below(folder)
     digest = hashlib.sha256()
     for file in files:
@@ -203,7 +207,10 @@ def _find_on_hub(name: str, revision: str | None) -> Pretrained:
 
 
 def file_state(name: str, revision: str | None = None) -> object:
-    """Return a value that changes when the files of a network change, without reading the files."""
+    """Return a value that changes when a network's files change.
+
+    It is computed without reading the files.
+    """
     path = Path(name).expanduser()
     if not name or not path.exists():
         return find_pretrained(name, revision).identity
@@ -217,7 +224,7 @@ def file_state(name: str, revision: str | None = None) -> object:
 def _snapshot(
     name: str, revision: str | None, files: list[str], *, local_files_only: bool = False
 ) -> Path:
-    """Download the files that match the patterns in `files`; return their folder in the cache.
+    """Download the files that match the patterns in `files`, and return their folder in the cache.
 
     Progress bars appear only in a terminal, not in logs.
     """
@@ -246,24 +253,27 @@ def digest_of_file(path: Path) -> str:
 
 @lru_cache
 def _file_digest(path: Path, size: int, changed: int) -> bytes:
-    """Return the SHA-256 of a file, cached until its size or modification time changes."""
+    """Return the SHA-256 of a file.
+
+    It is cached until the file's size or modification time changes.
+    """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
 @contextmanager
 def explain_errors(name: str, library: str = "", part: str = "") -> Iterator[None]:
-    """Convert exceptions that libraries raise about a network into errors for users.
+    """In this context, convert libraries' exceptions about a network into errors for users.
 
-    The message says what is wrong and what to do.
+    The messages state what is wrong and what to do.
 
     Parameters
     ----------
     name
-        Name of the network that the context finds, downloads or loads.
+        Name of the network that is found, downloaded or loaded in the context.
     library
-        Library that loads the network. With it, unknown exceptions become a UsageError as well.
-        Without it, they are raised unchanged.
+        Library that loads the network. If it is given, unknown exceptions are converted to
+        UsageError, too. If not, they are raised unchanged.
     part
         Part of the network that is loaded.
     """
@@ -285,7 +295,7 @@ def explain_errors(name: str, library: str = "", part: str = "") -> Iterator[Non
 
 
 def _explanation(error: BaseException, name: str) -> AskewError | None:
-    """Return the error for users; None if neither the exception nor any of its causes is known."""
+    """Return the error for users; None if neither the exception nor its causes are known."""
     for cause in reversed(_causes(error)):
         key = _known_error(cause)
         if key in USER_ERRORS:
@@ -296,7 +306,7 @@ def _explanation(error: BaseException, name: str) -> AskewError | None:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """Return an exception, its cause, the cause of this cause, and so on."""
+    """Return an exception followed by the chain of its causes."""
     chain = [error]
     while True:
         cause = chain[-1].__cause__ or chain[-1].__context__
@@ -313,7 +323,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def _known_error(error: BaseException) -> str | None:
-    """Return the key of an exception in `USER_ERRORS` or `MACHINE_ERRORS`; None if unknown."""
+    """Return an exception's key in `USER_ERRORS` or `MACHINE_ERRORS`; None if it has no key."""
     if "trust_remote_code" in str(error):
         return "code"
     if is_out_of_memory(error):
@@ -325,7 +335,7 @@ def _known_error(error: BaseException) -> str | None:
 
 
 def _first_line(error: BaseException) -> str:
-    """Return the first line of an exception's message, or the command that installs a package."""
+    """Return the first line of an exception's message, or a missing package's install command."""
     first = str(error).strip().partition("\n")[0]
     if not isinstance(error, ImportError):
         return first

@@ -1,11 +1,11 @@
-"""Images for which a server sends an address, fetched without trusting this address.
+"""Fetching of images for which a server sends only an address, without trusting this address.
 
-A server could send an address inside the user's network, to read what only the user may read.
-Therefore askew fetches an image only from the server itself or from a public host. A public host
-must use https on the usual port. askew connects to the numeric address that it checked, so that a
-second lookup of the name cannot lead to another address. It sends no key, follows no redirect,
-ignores proxies from the environment, and limits size and time. It opens the image like every
-untrusted image.
+A malicious server could send an address inside the user's network, to make askew fetch files that
+only the user may read. Therefore askew fetches an image only from the server itself or from a
+public host. A public host must use https on the usual port. askew connects to the IP address that
+it has checked, because a second lookup of the host name could lead to another address. askew sends
+no key, follows no redirects, ignores proxy settings in the environment, and limits the size and
+duration of the download. It opens the file as it opens every untrusted image.
 """
 
 import ipaddress
@@ -32,7 +32,7 @@ ATTEMPTS = 3
 """Maximum number of attempts to fetch an image."""
 
 SECONDS = 60.0
-"""Maximum number of seconds for fetching an image."""
+"""Maximum number of seconds that fetching an image may take."""
 
 LONGEST = 4000
 """Maximum number of characters in an address."""
@@ -44,16 +44,17 @@ REMEDY = "ask for the image itself with -M response_format=b64_json"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Address of an image that passed the checks.
+    """Address of an image, after the address has passed the checks.
 
     Attributes
     ----------
     url
-        The address to fetch. The host is numeric unless it is the server itself.
+        The address to fetch. It contains the host's IP address unless the host is the server
+        itself.
     host
-        Name of the host, for checking its certificate; None for the server itself.
+        Name of the host, used to check the host's certificate; None for the server itself.
     name
-        The address without secrets, for messages.
+        The address without secrets, used in messages.
     """
 
     url: str
@@ -67,14 +68,14 @@ def fetch_image(address: str, server: str) -> bytes:
     Parameters
     ----------
     address
-        The unchecked address of the file.
+        The file's address, not yet checked.
     server
         Address of the server.
 
     Raises
     ------
     ServerError
-        If askew may not fetch from this address, or if there is no file.
+        If askew may not fetch files from this address, or if there is no file at the address.
     """
     target = checked_target(address, server)
     attempt = 1
@@ -139,7 +140,7 @@ def _public_number(host: str, name: str) -> str:
 
 
 def is_public(number: str) -> bool:
-    """Check whether a numeric address is on the public internet, not in a private network.
+    """Check whether an IP address is on the public internet, not in a private network.
 
     The result is False for IPv6 addresses that contain an IPv4 address, because they could lead to
     any network.
@@ -153,11 +154,11 @@ def is_public(number: str) -> bool:
 
 
 TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
-"""Range of IPv6 addresses that a network translates to IPv4 addresses."""
+"""Range of IPv6 addresses that networks translate to IPv4 addresses."""
 
 
 def _attempt(target: Target, attempt: int) -> bytes | FailedAttempt:
-    """Fetch the file once, and return its content or the failure."""
+    """Make one attempt to fetch the file, and return the file's content or the failure."""
     headers = {"Accept-Encoding": "identity"}
     extensions: dict[str, Any] = {}
     if target.host is not None:

@@ -1,4 +1,4 @@
-"""Manifests, which are CSV or JSON Lines files with one row for each image of a collection."""
+"""Manifests: CSV or JSON Lines files with one row for each image in a collection."""
 
 import csv
 import io
@@ -17,10 +17,13 @@ JSON_LINES = ".jsonl"
 """Suffix of files that contain one JSON object per line."""
 
 FILE_COLUMNS = ("file", "file_name")
-"""Default columns for the image's path. Hugging Face image folders use the second name."""
+"""Default names of the column for an image's path.
+
+Hugging Face image folders use the second name.
+"""
 
 CONDITION = "condition"
-"""Default column for the condition, and name of the axis whose values are conditions."""
+"""Default name of the condition column, and name of the axis whose values are conditions."""
 
 INITIAL = "initial"
 SHOWN = 5
@@ -28,11 +31,11 @@ SHOWN = 5
 Names = str | Sequence[str]
 Pairs = str | Mapping[str, Names]
 Condition = tuple[str | None, str | None]
-"""Axis and value of an image set; both are None for the baseline condition."""
+"""Axis and value of an image's condition; both are None for the baseline condition."""
 NO_CONDITION: Condition = (None, None)
 
 Records = list[tuple[int, list[str]]]
-"""Rows of a table: the number of the line on which the row ends, and the row's cells."""
+"""Rows of a table. Each row consists of the number of the line on which it ends, and its cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,8 @@ class Manifest:
     columns
         Names of the columns.
     rows
-        Row by the number of the line on which it ends. A row maps columns to stripped cells.
+        Rows, by the number of the line on which each row ends. A row maps columns to cells without
+        surrounding spaces.
     """
 
     path: Path
@@ -54,7 +58,7 @@ class Manifest:
     rows: Mapping[int, Mapping[str, str]]
 
     def require(self, column: str, option: str) -> str:
-        """Return `column` if the manifest has it.
+        """Return `column` if the manifest has this column.
 
         Parameters
         ----------
@@ -76,7 +80,7 @@ class Manifest:
         return column
 
     def where(self, filters: Mapping[str, Sequence[str]]) -> "Manifest":
-        """Return a manifest of the rows that have an accepted value in every filtered column.
+        """Return a manifest of only the rows that have an accepted value in each filtered column.
 
         Parameters
         ----------
@@ -111,7 +115,7 @@ class Manifest:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a CSV file in UTF-8 with a header, or a JSON Lines file with an object per image.
+    """Read a UTF-8 CSV file with a header, or a JSON Lines file with one object per image.
 
     Cells in a CSV file are separated by commas, semicolons or tabs. Blank lines are skipped. A
     column without a name is skipped if it is the first column, such as an index, or if it is empty.
@@ -119,8 +123,9 @@ def read_manifest(path: Path) -> Manifest:
     Raises
     ------
     ManifestError
-        If the file cannot be read, is not UTF-8, has no rows, repeats or lacks a column name, or
-        has a row whose length differs from the header. The message names the file and the line.
+        If the file cannot be read, is not UTF-8, has no rows, lacks a column name, repeats a column
+        name, or has a row with more or fewer cells than the header. The message names the file and
+        the line.
     """
     if path.suffix.lower() == JSON_LINES:
         return _read_json_lines(path)
@@ -162,8 +167,8 @@ def _read_records(path: Path) -> Records:
 def _check_columns(path: Path, columns: Sequence[str], rows: Records) -> None:
     """Raise ManifestError if a column has no name, or if two columns have the same name.
 
-    The first column may lack a name, because pandas writes the index of a table this way. An empty
-    column may lack a name, because spreadsheets write such columns.
+    The first column may lack a name, because pandas writes a table's index as such a column. An
+    empty column may lack a name, because spreadsheet programs write such columns.
     """
     nameless = [position for position, name in enumerate(columns) if position and not name]
     unnamed = [str(position + 1) for position in nameless if _has_content(rows, position)]
@@ -207,22 +212,25 @@ def _read_object(path: Path, line: int, text: str) -> dict[str, str]:
 
 
 def _cell(value: object) -> str:
-    """Convert a JSON value to the text of a cell. Null is empty; lists and objects stay JSON."""
+    """Convert a JSON value to the text of a cell.
+
+    Null becomes empty text. Lists and objects remain JSON.
+    """
     if value is None:
         return ""
     return value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def conditions_of(manifest: Manifest, column: str, baseline_condition: str) -> list[Condition]:
-    """Return the condition of each row, in order.
+    """Return the condition of each row, in the order of the rows.
 
     Parameters
     ----------
     manifest
         The manifest.
     column
-        Column that contains the condition. If empty, `axis` and `value` if both exist, or
-        `condition`.
+        Column that contains the condition. If empty, askew reads `axis` and `value` if both exist,
+        or `condition`.
     baseline_condition
         Condition of the baseline images; empty if the user did not name it.
 
@@ -268,11 +276,12 @@ def conditions(cells: Sequence[str], baseline_condition: str, place: str) -> lis
     Parameters
     ----------
     cells
-        Text that names the condition of each image.
+        Name of each image's condition.
     baseline_condition
-        The baseline condition. If empty, it is an empty cell or "initial", or the only condition.
+        Name of the baseline condition. If this is empty, the baseline condition is an empty cell,
+        "initial", or the only condition.
     place
-        Where the cells come from, for messages.
+        Source of the cells, such as a column, for messages.
 
     Raises
     ------
@@ -301,7 +310,7 @@ def split_names(names: Names) -> tuple[str, ...]:
 
 
 def parse_pairs(text: Pairs) -> dict[str, tuple[str, ...]]:
-    """Return the values of each key in "key=value, key=value" or in a mapping.
+    """Return the values for each key, from "key=value, key=value" or from a mapping.
 
     Raises
     ------
@@ -339,14 +348,14 @@ def single_values(values: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 
 def label_columns(labels: Pairs) -> dict[str, tuple[str, ...]]:
-    """Return the columns for each axis in "axis=column, axis=column" or in a mapping.
+    """Return the columns for each axis, from "axis=column, axis=column" or from a mapping.
 
-    Several columns of an axis contain the labels of several raters: "gender=rater1,rater2".
+    Several columns for one axis contain labels from several raters, as in "gender=rater1,rater2".
 
     Raises
     ------
     ManifestError
-        If an axis names a column twice.
+        If a column is listed twice for an axis.
     """
     if isinstance(labels, str) and "=" in labels:
         # a part without "=" continues the pair before it: gender=rater1,rater2
@@ -368,6 +377,6 @@ def label_columns(labels: Pairs) -> dict[str, tuple[str, ...]]:
 
 
 def shorten(items: Sequence[str]) -> str:
-    """Return a text with the first five items and the number of further items."""
+    """Return text that lists the first five items and states how many more there are."""
     more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
     return ", ".join(items[:SHOWN]) + more

@@ -1,4 +1,4 @@
-"""Search for the image files that a manifest lists, and checks of rows that repeat a file."""
+"""Find the image files that a manifest lists, and check rows that list the same file."""
 
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -13,14 +13,14 @@ from askew.store.files import shown
 from askew.types import grouped
 
 MOST_CONFLICTS = 100
-"""Maximum number of files with contradicting rows that an error message lists."""
+"""Maximum number of files that an error message about contradicting rows lists."""
 
 MOST_VALUES = 20
-"""Maximum number of values in a column that may name a person or a model."""
+"""Maximum number of distinct values in a column that may identify a rater or a model."""
 
 
 def hub_blobs(folder: Path) -> Path | None:
-    """Return the folder that the links in a Hugging Face cache lead to; None outside such a cache.
+    """Return the folder to which the links in a Hugging Face cache lead; None outside such a cache.
 
     A cache has the form NAME/snapshots/REVISION/file. Its files are links to files in NAME/blobs.
     """
@@ -70,9 +70,10 @@ class Places:
         return grouped(self.pictures, lambda path: path.name)
 
     def permitted(self, path: Path) -> Path | None:
-        """Return a path with its links followed; None if it leads out of the folders.
+        """Return a path with its links resolved; None if it leads out of the permitted folders.
 
-        A link in a Hugging Face cache is not followed, because its target has no readable name.
+        Links in a Hugging Face cache are not resolved, because their targets have no readable
+        names.
         """
         target = self._target(str(path))
         if self._blobs is not None and target.startswith(_beginning_below(self._blobs)):
@@ -84,11 +85,14 @@ class Places:
 
     @cached_property
     def _beginnings(self) -> tuple[str, ...]:
-        """Text with which the paths of files in the folders begin."""
+        """Path prefixes of the files in the permitted folders."""
         return _beginning_below(self.folder), _beginning_below(self.manifest_folder)
 
     def _target(self, path: str) -> str:
-        """Return a path with its links followed. Each folder is resolved only once."""
+        """Return a path with its links resolved.
+
+        Links in the path of a folder are resolved only once.
+        """
         parent, _, name = path.rpartition(os.sep)
         if not parent or name in ("", os.curdir, os.pardir) or os.path.islink(path):
             return os.path.realpath(path)
@@ -101,10 +105,11 @@ class Places:
         return {}
 
     def find(self, cell: str) -> Path | None:
-        """Return the file that a cell means; None if its path leads out of the folders.
+        """Return the file that a cell names; None if its path leads out of the permitted folders.
 
-        A path is relative to the folder or, if no file exists there, to the manifest's folder. If
-        neither file exists, a path that begins with "/" is relative to the folder, too.
+        A path is relative to the collection's folder or, if no file exists there, to the manifest's
+        folder. If neither file exists, even a path that begins with "/" is taken relative to the
+        collection's folder.
         """
         inside = cell.lstrip("/")
         is_absent = True
@@ -122,9 +127,10 @@ class Places:
         return self.permitted(self.folder / inside) if is_absent else None
 
     def named(self, cell: str) -> Sequence[Path]:
-        """Return the image files that match the path in a cell best.
+        """Return the image files that best match the path in a cell.
 
-        These are the files of the same name whose paths have the longest ending in common with it.
+        These files have the same name as in the cell, and their paths share the most parts with it,
+        counted from the end.
         """
         parts = cell.split("/")
         by_length = grouped(
@@ -134,12 +140,12 @@ class Places:
 
 
 def _beginning_below(folder: Path) -> str:
-    """Return the text with which the paths of files in a folder begin."""
+    """Return the prefix that the paths of all files in a folder share."""
     return os.path.join(folder, "")
 
 
 def _common_ending(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return how many parts, counted from the end, two paths have in common."""
+    """Return the number of equal parts of two paths, compared from the end."""
     length = 0
     for a, b in zip(reversed(first), reversed(second), strict=False):
         if a != b:
@@ -155,7 +161,7 @@ class FileSearch:
     Attributes
     ----------
     files
-        File of each row, by line. The file may not exist.
+        Path of the file in each row, by the row's line number. The file may not exist.
     warnings
         Sentences about the paths in the manifest.
     """
@@ -172,19 +178,20 @@ def find_files(
     Parameters
     ----------
     manifest
-        Manifest whose files are to be found.
+        Manifest that lists the files.
     column
         Column that contains the path.
     places
         Folders from which files may be read.
     match_names
-        If true and no file exists at a path, the file of the same name is used.
+        If true and no file exists at a path, the file with the same name in the collection's folder
+        is used.
 
     Raises
     ------
     ManifestError
-        If a row has no path, if a path leads out of the folders (directly or through links), or if
-        several files match a name.
+        If a row has no path, if a path leads out of the permitted folders (directly or through
+        links), or if several files match a name.
     """
     files: dict[int, Path] = {}
     moved = 0
@@ -219,7 +226,7 @@ def cell_of(manifest: Manifest, line: int, column: str) -> str:
 
 
 def _only_match(manifest: Manifest, line: int, cell: str, places: Places) -> Path | None:
-    """Return the only file that matches a path by name; None if no file matches."""
+    """Return the single file that matches a path by name; None if no file matches."""
     named = places.named(cell)
     if len(named) > 1:
         raise ManifestError(
@@ -230,7 +237,7 @@ def _only_match(manifest: Manifest, line: int, cell: str, places: Places) -> Pat
 
 
 def _leads_out(manifest: Manifest, line: int, cell: str, places: Places) -> str:
-    """Return the error message for a path that leads out of the folders."""
+    """Return the error message for a path that leads out of the permitted folders."""
     remedy = "use --allow-outside to read it"
     if len(places.named(cell)) == 1:
         remedy += ", or --match-names to read the file of this name in the folder"
@@ -238,7 +245,7 @@ def _leads_out(manifest: Manifest, line: int, cell: str, places: Places) -> str:
 
 
 def _is_below_folder(cell: str, path: Path) -> bool:
-    """Check whether a path that begins with "/" was found below the folder, not at the root."""
+    """Check whether a path that begins with "/" was found below the folder, not below "/"."""
     return cell.startswith("/") and os.path.isfile(path) and str(path) != os.path.realpath(cell)
 
 
@@ -286,7 +293,7 @@ def absent_files(
 
 
 def _match_hint(cells: Sequence[str], places: Places) -> str:
-    """Return a sentence about `--match-names` if exactly one file matches each cell by name."""
+    """Return a sentence that suggests `--match-names` if each cell matches one file by name."""
     if any(len(places.named(cell)) != 1 for cell in cells):
         return ""
     return f". Files of these names exist in {places.folder}: find them with --match-names"
@@ -300,7 +307,7 @@ def _shown_path(file: Path, folder: Path) -> str:
 def distinct_rows(
     manifest: Manifest, pictures: Mapping[int, FiledPicture], used: Collection[str]
 ) -> tuple[list[FiledPicture], list[str]]:
-    """Return one image per file, and a warning about rows that repeat another row.
+    """Return one image per file, and a warning if rows repeat another row.
 
     Parameters
     ----------
@@ -364,7 +371,7 @@ def _describe_conflicts(
 
 
 def _differences(pictures: Sequence[FiledPicture]) -> list[str]:
-    """Return the fields in which the rows for one file differ, with their contents."""
+    """Return the fields, with their contents, in which the rows for one file differ."""
     contents = [_fields_of(picture) for picture in pictures]
     differences = []
     for name in contents[0]:
@@ -375,7 +382,7 @@ def _differences(pictures: Sequence[FiledPicture]) -> list[str]:
 
 
 def _fields_of(picture: FiledPicture) -> dict[str, str]:
-    """Return the prompt, condition and labels of an image, by the name that messages use."""
+    """Return an image's prompt, condition and labels, by the names that messages use for them."""
     labels = {
         f"label of {axis}": ", ".join(of_axis) for axis, of_axis in picture.all_labels.items()
     }
@@ -386,9 +393,10 @@ def _fields_of(picture: FiledPicture) -> dict[str, str]:
 def _distinguishing(
     manifest: Manifest, columns: Sequence[str], conflicts: Sequence[Sequence[int]]
 ) -> str:
-    """Return COLUMN=VALUE for a column with few values that differs between the rows of a file.
+    """Return an example of a filter, COLUMN=VALUE, that selects one row for each file.
 
-    The text is empty if there is no such column.
+    The column must have few distinct values, and must differ between the rows of every file in
+    `conflicts`. Empty if there is no such column.
     """
     for column in columns:
         values = {row[column] for row in manifest.rows.values()} - {""}

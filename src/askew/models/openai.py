@@ -1,9 +1,9 @@
 """Image models on servers with OpenAI's interface (--model-url): OpenAI, vLLM-Omni, SGLang.
 
-Each call makes one image, so that askew can store each answer as soon as it arrives. askew cannot
-know the revision of a hosted model, so it uses the month of the first request as the revision. Most
-servers ignore seeds. askew stores their images and never makes them again. With the setting
-`seeded`, askew sends the seed of each image, for servers that use seeds.
+Each call makes one image, so that askew can store every image as soon as it arrives. askew cannot
+know the revision of a hosted model. Therefore, it uses the month of the first request as the
+revision. Most servers ignore seeds. askew stores their images and never makes them again. For
+servers that use seeds, the setting `seeded` makes askew send the seed of each image.
 """
 
 import os
@@ -38,7 +38,7 @@ CONCURRENCY = 4
 TIMEOUT = 300.0
 
 OFFICIAL = ("size", "quality", "background", "moderation", "output_format", "complexity")
-"""Fields of a request that are parameters of the official client."""
+"""Request fields that are parameters of OpenAI's official client."""
 
 ADDITIONAL = (
     "guidance_scale",
@@ -59,12 +59,15 @@ SEND_STRENGTH = "send_strength"
 """Name of the request field that sends the strength of each edit to the server."""
 
 FIELD_PREFIX = "field_"
-"""Prefix of settings for any other field: `field_cfg=3` adds `cfg` to each request."""
+"""Prefix of settings for any other field.
+
+For example, `field_cfg=3` adds `cfg=3` to each request.
+"""
 
 REFUSALS = re.compile(
     r"moderation|content_policy|content_filter|safety|sexual|responsibleai", re.IGNORECASE
 )
-"""Pattern of error codes that mean that a server's filter refuses a prompt or an image."""
+"""Pattern that matches a server's error codes if its filter refuses a prompt or an image."""
 
 SETTINGS = ("api_version", "concurrency", "revision", "seed_bits", "seeded", "timeout", "url")
 """Settings that askew does not send as fields of a request."""
@@ -86,19 +89,19 @@ class SeedBits:
     count: int
 
     def fields(self, seed: int) -> dict[str, Setting]:
-        """Return the field that sends a seed; empty if no seed is sent."""
+        """Return the request field that contains a seed; empty if no seed is sent."""
         return {"seed": seed % 2**self.count} if self.count else {}
 
     def settings(self) -> dict[str, Setting]:
-        """Return the number of bits as a setting that affects images; empty if no seed is sent."""
+        """Return the setting `seed_bits`, which affects images; empty if no seed is sent."""
         return {"seed_bits": self.count} if self.count else {}
 
 
 class HostedModel:
     """Image model on a server.
 
-    The server's address is not part of the identity of an image, because askew assumes that a
-    model's name means the same model on every server.
+    Images from different servers count as the same, because askew assumes that a name means the
+    same model on every server.
 
     Parameters
     ----------
@@ -113,7 +116,7 @@ class HostedModel:
     concurrency
         Number of simultaneous calls.
     fields
-        Additional fields of each request, such as size.
+        Additional fields to send in each request, such as size.
     """
 
     batch_size = 1
@@ -143,7 +146,7 @@ class HostedModel:
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """Return an image for each request, or `Missing` if the server refuses the prompt.
 
-        The `info` of an image contains the server's report about it, under the key
+        An image's `info` contains the server's report about the image, under the key
         `askew.models.base.REPORT`.
 
         Raises
@@ -178,8 +181,8 @@ class HostedEditor:
     model
         The model.
     settings
-        Fields of requests, which override the model's fields. With `send_strength`, askew sends the
-        strength of each edit, for servers that use it.
+        Request fields, which override the model's fields. For servers that use it, `send_strength`
+        makes askew send the strength of each edit.
 
     Raises
     ------
@@ -211,7 +214,7 @@ class HostedEditor:
         Raises
         ------
         UsageError
-            If strengths are not sent to the server, and a strength other than 1 is requested.
+            If a strength other than 1 is requested, but strengths are not sent to the server.
         """
         if not self.sends_strength and tuple(strengths) != (1.0,):
             raise UsageError(
@@ -221,12 +224,12 @@ class HostedEditor:
             )
 
     def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
-        """Return an image of the same size for each request, or `Missing` for a refused prompt.
+        """For each request, return an image of the same size, or `Missing` for a refused prompt.
 
         Raises
         ------
         ServerError
-            If the server returns no image, or an image of another shape.
+            If the server returns no image, or an image with another aspect ratio.
         """
         return [self._edit(request) for request in requests]
 
@@ -249,7 +252,10 @@ class HostedEditor:
 
 
 def _refusal(error: ServerError) -> Missing:
-    """Return the message of a filter that refused a request; raise all other errors again."""
+    """Return the message of a filter that refused a request.
+
+    Errors of other kinds are raised again.
+    """
     if error.status in (400, 403, 422) and REFUSALS.search(error.server_code):
         return Missing("refused", error.words)
     raise error
@@ -258,7 +264,7 @@ def _refusal(error: ServerError) -> Missing:
 def _named_in_request(
     fields: Mapping[str, Setting], omitted: Sequence[str] = ()
 ) -> dict[str, Setting]:
-    """Return the fields under their names in a request, without the omitted fields."""
+    """Return the fields, without the omitted ones, under the names that they have in a request."""
     return {
         field.removeprefix(FIELD_PREFIX): value
         for field, value in fields.items()
@@ -267,7 +273,7 @@ def _named_in_request(
 
 
 def _check_fields(fields: Iterable[str], others: Sequence[str]) -> None:
-    """Raise UnknownName for a field that is neither known nor among the `others`."""
+    """Raise UnknownName if a field is neither known nor in `others`."""
     for field in fields:
         if not field.startswith(FIELD_PREFIX):
             UnknownName.unless_known("setting", field, (*OFFICIAL, *ADDITIONAL, *others))
@@ -298,16 +304,18 @@ def create(
     seeded
         If true, send the seed of each image.
     seed_bits
-        Number of bits in a seed, for servers that lose bits of large numbers.
+        Number of bits in a seed. Reduce it for servers that round large numbers.
     concurrency
         Number of simultaneous calls.
     timeout
         Seconds to wait for the server.
     api_version
-        Version of Azure OpenAI's interface. With a version, `name` is the name of a deployment. By
-        default $OPENAI_API_VERSION for Azure addresses, and no version for other addresses.
+        Version of Azure OpenAI's interface. If a version is given, `name` is the name of a
+        deployment. By default $OPENAI_API_VERSION for Azure addresses, and no version for other
+        addresses.
     **fields
-        Additional fields of each request, such as size=1024x1024. `field_NAME` sets any field NAME.
+        Additional fields to send in each request, such as size=1024x1024. `field_NAME` sets any
+        field NAME.
 
     Raises
     ------
@@ -332,7 +340,10 @@ def create(
 
 
 def _server(url: str, timeout: float, api_version: str) -> Server:
-    """Return the server at an address. If there is an API version, it is an Azure OpenAI server."""
+    """Return the server at an address.
+
+    If an API version is given, the server is an Azure OpenAI server.
+    """
     version = str(api_version)
     if not version and is_azure(url) and not urlsplit(url).path.startswith("/openai/v1"):
         version = os.environ.get(AZURE_VERSION_VARIABLE, "")

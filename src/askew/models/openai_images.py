@@ -1,4 +1,4 @@
-"""Safe opening of images in answers from servers with OpenAI's interface.
+"""Open the images that servers with OpenAI's interface send, safely.
 
 Each image contains the server's report in its `info`.
 """
@@ -16,14 +16,14 @@ from askew.store.files import sha256
 from askew.store.imagefile import MOST_PIXELS, SUFFIXES, as_rgb
 
 LONGEST_TEXT = 4000
-"""Maximum number of characters in a text that a server reports."""
+"""Maximum number of characters that askew keeps from a text in a server's report."""
 
 SHAPE_TOLERANCE = 0.02
-"""Maximum relative difference between the aspect ratios of an image and its edit."""
+"""Maximum relative difference in aspect ratio between an image and its edited version."""
 
 
 def image_of(answer: ImagesResponse, prompt: str, url: str) -> Image.Image:
-    """Return the image in an answer, with the server's report in its `info`.
+    """Return the image in a server's answer, with the server's report in the image's `info`.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ def png(image: Image.Image) -> bytes:
 
 
 def as_large_as(image: Image.Image, size: tuple[int, int], url: str) -> Image.Image:
-    """Resize an edit to the size of its input image, and keep the server's report.
+    """Resize an edited image to the size of the input image, and keep the server's report.
 
     Parameters
     ----------
     image
-        The edit, whose size the server chose.
+        The edited image, whose size the server chose.
     size
         Width and height of the input image in pixels.
     url
@@ -77,7 +77,7 @@ def as_large_as(image: Image.Image, size: tuple[int, int], url: str) -> Image.Im
     Raises
     ------
     ServerError
-        If the edit has another shape than the input image.
+        If the edited image has another aspect ratio than the input image.
     """
     if image.size == size:
         return image
@@ -130,6 +130,6 @@ def _report(
 
 
 def _clean(text: str) -> str:
-    """Return a server's text as one line of valid Unicode with a limited length."""
+    """Return text from a server as one line of valid Unicode of limited length."""
     line = " ".join(text.split())[:LONGEST_TEXT]
     return line.encode(errors="replace").decode()

@@ -1,7 +1,7 @@
 """Diffusers pipelines as models that are opened only when needed.
 
-Opening a pipeline imports PyTorch and diffusers. To show a finished run, askew needs only the facts
-that it stored during the run.
+Opening a pipeline imports PyTorch and diffusers. To show a finished run, askew opens no pipeline,
+because the run stores the necessary facts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from askew.models.diffusers.repository import Repository
 
 FACTS = ("revision", "settings", "batch_size", "dtype")
-"""Facts of a pipeline that are stored with a run."""
+"""Names of the facts about a pipeline that a run stores."""
 
 
 def _states(text: str) -> list[object]:
-    """Return a value that changes when the files that a setting names change."""
+    """Return a value that changes whenever a file named by a setting changes."""
     addresses = [part.strip() for part in text.split(",")]
     addresses += [address.rpartition(":")[0] for address in addresses]
     return [
@@ -55,7 +55,7 @@ class PipelineModel:
     defaults
         Settings that apply unless `settings` override them. See `DiffusersModel`.
     known
-        Values of the `FACTS`, or None if the pipeline must be opened to find them.
+        Values of the facts in `FACTS`, or None if the pipeline must be opened to find them.
     **settings
         The user's settings. See `askew.models.diffusers.model.DiffusersModel`.
 
@@ -64,9 +64,9 @@ class PipelineModel:
     cuts_prompts
         True if `unknown_words` are words that the model cuts off.
     watch, steer
-        Functions that take the pipeline and the requests and return a context manager, or None. The
-        context is active while the pipeline makes these images. `watch` must not change the images;
-        `steer` may change them.
+        Functions that take the pipeline and a batch of requests, and return a context manager; None
+        for no function. The context is active while the pipeline makes the images for these
+        requests. `watch` must not change the images; `steer` may change them.
 
     Raises
     ------
@@ -98,14 +98,16 @@ class PipelineModel:
         self.dtype: str = facts["dtype"]
 
     def facts(self, network: Callable[[], Any], *parts: object) -> Mapping[str, Any]:
-        """Return the `FACTS` of a network. If they are not remembered, open the network.
+        """Return the facts in `FACTS` about a network.
+
+        Open the network only if they are not remembered.
 
         Parameters
         ----------
         network
             Function that opens the network.
         *parts
-            Values on which the facts depend, in addition to this model's settings and files.
+            Values on which the facts depend, besides this model's settings and files.
         """
         remembered = remembered_facts()
         files = file_state(self._location, str(self._given.get("revision") or "") or None)
@@ -184,7 +186,7 @@ class PipelineModel:
 class PipelineEditor:
     """Editor that opens its image-to-image pipeline when it is needed.
 
-    An edit depends only on revision, settings and request, not on its batch.
+    An edit depends only on the editor's revision, its settings and the request, not on the batch.
 
     Parameters
     ----------
@@ -193,7 +195,8 @@ class PipelineEditor:
     settings
         Settings that override the model's settings.
     known
-        Values of the editor's `FACTS`, or None if the pipeline must be opened to find them.
+        Values of the editor's facts in `FACTS`, or None if the pipeline must be opened to find
+        them.
     """
 
     def __init__(
@@ -228,7 +231,7 @@ class PipelineEditor:
         return self._arguments[0].dtype
 
     def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
-        """Raise UsageError if images of this size cannot be edited at each of the strengths."""
+        """Raise UsageError unless images of this size can be edited at every given strength."""
         self.network.check(size, strengths)
 
     def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
@@ -236,7 +239,7 @@ class PipelineEditor:
         return self.network.edit(requests)
 
     def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Image.Image | Missing]:
-        """Return each image decoded from the mean of its latent distribution."""
+        """Return each image after encoding it and decoding the mean of the latent distribution."""
         return self.network.encode_decode(pictures)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -4,13 +4,13 @@ INDEX = "model_index.json"
 """File that every folder with a diffusers pipeline contains."""
 
 SHORT_PROMPT = 75
-"""Maximum length, in characters, of a prompt that no text encoder cuts.
+"""Maximum number of characters in a prompt that no text encoder can cut off.
 
 A prompt has at most as many tokens as characters, and text encoders read at least 77 tokens.
 """
 
 CAPTION_CLEANING = {"bs4": "beautifulsoup4", "ftfy": "ftfy"}
-"""Modules that some pipelines need for cleaning captions, with the packages that contain them."""
+"""Modules that some pipelines need to clean captions, mapped to the packages that contain them."""
 
 LORA = "lora"
 LEARNED_WORDS = "textual_inversion"

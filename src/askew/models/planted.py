@@ -1,4 +1,4 @@
-"""`studio/planted`: a black-box model with known bias, which draws from a planted distribution."""
+"""`studio/planted`: a black-box model that samples from a distribution with planted bias."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -19,15 +19,15 @@ from askew.types import Missing
 
 
 class PlantedModel:
-    """Model that draws a scene for a prompt, with attributes from the planted distribution.
+    """Model that samples a scene for a prompt from the planted distribution, and draws the scene.
 
     Parameters
     ----------
     bias
         Bias from 0 (uniform) to 1 (stereotyped).
     equal
-        Attribute that the model samples uniformly if the prompt leaves it open. This removes the
-        attribute's bias completely.
+        Attribute that the model samples uniformly if the prompt does not specify it. This removes
+        the bias in this attribute completely.
 
     Raises
     ------

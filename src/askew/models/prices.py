@@ -1,4 +1,4 @@
-"""List prices of hosted image models, with the date on which each price was known."""
+"""List prices of hosted image models, with the date on which the source listed each price."""
 
 import tomllib
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class ListPrice:
     dollars
         Price of an image in US dollars.
     date
-        Date on which the source stated this price, such as 2026-05-10.
+        Date on which the source listed this price, such as 2026-05-10.
     source
         Web address of the source.
     """
@@ -48,10 +48,10 @@ def list_price(model: str, fields: Mapping[str, Setting]) -> ListPrice | None:
     Parameters
     ----------
     model
-        Provider and name of the model.
+        Provider and model, as in the table.
     fields
-        Fields of a request. Size and quality must be given, because a server that chooses them also
-        chooses the price.
+        Fields of a request. They must include size and quality, because a server that chooses them
+        also determines the price.
     """
     for entry in price_table():
         is_entry = entry["model"] == model and entry["size"] == fields.get("size")

@@ -1,6 +1,7 @@
-"""`studio`, `studio/balanced`: the embedded diffusion models that draw portraits.
+"""`studio` and `studio/balanced`: diffusion models that are part of askew and draw portraits.
 
-`studio` is trained on scenes with the planted bias, `studio/balanced` on uniform scenes.
+`studio` is trained on scenes with the planted bias. `studio/balanced` is trained on scenes with
+uniformly sampled attributes.
 """
 
 from collections.abc import Mapping
@@ -14,19 +15,19 @@ from askew.studio import weights
 from askew.studio.caption import parse, unheard
 
 MODELS: Mapping[str, str] = {"": "studio", "balanced": "balanced"}
-"""Folder that contains each model's weights, by the part of the name after the slash."""
+"""Folder that contains each model's weights, by the part of the model's name after "studio/"."""
 
 DEFAULTS: Mapping[str, Setting] = {"num_inference_steps": 12, "guidance_scale": 1.4}
 BATCH_SIZE = 24
 KNOWN: Mapping[str, Setting] = {**DEFAULTS, "batch_size": BATCH_SIZE}
-"""Defaults of the settings for which any positive value is valid without a check by diffusers."""
+"""Defaults of settings for which all positive values are valid, so that no check is needed."""
 
 DTYPE = "float32"
 """Number format. It is the same on every device, so it is known before PyTorch is loaded."""
 
 
 class StudioModel(PipelineModel):
-    """Model with a studio pipeline, which knows only the words of the caption grammar.
+    """Model with a studio pipeline. The pipeline knows only the words in the caption grammar.
 
     PyTorch and diffusers are imported when the pipeline is needed, or when settings other than
     `KNOWN` must be checked.
@@ -54,7 +55,7 @@ class StudioModel(PipelineModel):
         return list(parse(prompt).unknown)
 
     def unheard_words(self, prompt: str) -> list[str]:
-        """Return the known words of a prompt that fewer than nine in ten images show."""
+        """Return the known words in a prompt that fewer than nine in ten of its images show."""
         return unheard(prompt)
 
 
@@ -71,7 +72,7 @@ def _known_facts(folder: str, settings: Mapping[str, Setting]) -> dict[str, Any]
 
 
 def _need_no_check(settings: Mapping[str, Setting]) -> bool:
-    """Check whether all settings are in `KNOWN`, have the same type as there, and are positive."""
+    """Check whether all settings are in `KNOWN`, are positive, and have their default's type."""
     return all(
         name in KNOWN and type(value) is type(KNOWN[name]) and float(value) > 0
         for name, value in settings.items()

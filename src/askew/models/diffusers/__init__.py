@@ -1,4 +1,4 @@
-"""`diffusers/ID-OR-PATH`: a text-to-image pipeline of diffusers, from a folder or the Hub.
+"""`diffusers/ID-OR-PATH`: a diffusers text-to-image pipeline from a folder or the Hub.
 
 This module does not import heavy packages such as PyTorch.
 """
@@ -19,8 +19,8 @@ def create(name: str, **settings: Setting) -> PipelineModel:
     name
         A folder, a repository's ID, or a single checkpoint file.
     **settings
-        Settings of `DiffusersModel`, and every text, number or switch that the pipeline's call
-        accepts.
+        Settings of `DiffusersModel`, and arguments of the pipeline's call that are strings, numbers
+        or booleans.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Files that change a pipeline: LoRA weights and learned words (textual inversion)."""
+"""LoRA weights and learned words (textual inversion), which change a pipeline."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -16,26 +16,26 @@ from askew.models.hub import NO_SAFETENSORS, WEIGHTS, digest_of_file, explain_er
 from askew.models.pipeline_constants import LEARNED_WORDS, LORA
 
 LORA_MARKS = ("lora_down", "lora_up", "lora_a.", "lora_b.", "lora.down", "lora.up", "lora_linear")
-"""Lower-case text that the names of LoRA weights contain, in the layouts that diffusers reads."""
+"""Lowercase strings that mark a weight as LoRA, in the file layouts that diffusers reads."""
 
 SECOND_ENCODER = {
     "clip_l": ("text_encoder", "tokenizer"),
     "clip_g": ("text_encoder_2", "tokenizer_2"),
 }
-"""Text encoder and tokenizer for each key in a learned-word file that serves two encoders."""
+"""Text encoder and tokenizer for each key in learned-word files that serve two encoders."""
 
 UNNAMED = ("emb_params",)
-"""Keys in a learned-word file that do not name the learned word."""
+"""Keys in a learned-word file that are not the learned word itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoraFile:
-    """LoRA file whose weights are added to a pipeline's networks.
+    """LoRA file. Its weights are added to a pipeline's networks.
 
     Attributes
     ----------
     path
-        The safetensors file, in the layout of diffusers or kohya.
+        The safetensors file, in the diffusers or kohya layout.
     weight
         Factor by which the added weights are multiplied.
     identity
@@ -68,7 +68,7 @@ class WordFile:
 
 @dataclass(frozen=True, slots=True)
 class Adapters:
-    """Files that change a pipeline after its weights are loaded.
+    """LoRA and learned-word files that change a pipeline after its weights are loaded.
 
     Attributes
     ----------
@@ -83,15 +83,15 @@ class Adapters:
 
     @classmethod
     def of(cls, lora: str, words: str, family: type, name: str) -> Self:
-        """Find the files that the settings name.
+        """Find the adapter files that the user's settings name.
 
         Parameters
         ----------
         lora
             LoRA files, as "PATH:WEIGHT,PATH:WEIGHT"; empty for none. The default weight is 1.
         words
-            Files of learned words, as "PATH:WORD,PATH:WORD"; empty for none. The default word is
-            the word that the file contains, or the name of the file if it contains no word.
+            Files of learned words, as "PATH:WORD,PATH:WORD"; empty for none. Without WORD, askew
+            uses the word that the file defines or, if there is none, the file's name.
         family
             Class of the pipeline.
         name
@@ -111,7 +111,7 @@ class Adapters:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """Settings that identify each file by its name and content, without its folder."""
+        """Settings that identify each file by its name and content, regardless of its folder."""
         identities = {
             LORA: [file.identity for file in self.loras],
             LEARNED_WORDS: [file.identity for file in self.words],
@@ -164,7 +164,7 @@ def _check_distinct(names: list[str], setting: str, kind: str) -> None:
 
 
 def _lora_file(text: str) -> LoraFile:
-    """Return the LoRA file that "PATH:WEIGHT" or "PATH" names."""
+    """Return the LoRA file for an entry of the form "PATH:WEIGHT" or "PATH"."""
     path = _existing_file(text)
     number = "1"
     if path is None:
@@ -191,7 +191,7 @@ def _lora_file(text: str) -> LoraFile:
 
 
 def _word_file(text: str) -> WordFile:
-    """Return the file of a learned word that "PATH:WORD" or "PATH" names."""
+    """Return the learned-word file for an entry of the form "PATH:WORD" or "PATH"."""
     path = _existing_file(text)
     word = ""
     if path is None:
@@ -204,13 +204,13 @@ def _word_file(text: str) -> WordFile:
 
 
 def _word_of(path: Path, keys: list[str]) -> str:
-    """Return the word that a file contains, or the name of the file if it contains no word."""
+    """Return the word that a learned-word file defines, or the file's name if it defines none."""
     is_named = len(keys) == 1 and keys[0] not in (*SECOND_ENCODER, *UNNAMED)
     return keys[0] if is_named else path.stem
 
 
 def _existing_file(address: str) -> Path | None:
-    """Return the file at an address, or the only safetensors file in a folder.
+    """Return the file at a path, or the only safetensors file if the path is a folder.
 
     None if there is no such file.
     """

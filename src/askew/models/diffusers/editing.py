@@ -1,6 +1,6 @@
-"""A diffusers pipeline as an editor: text-guided image-to-image (SDEdit, Meng et al. 2022).
+"""Text-guided image editing (SDEdit, Meng et al. 2022) with a diffusers image-to-image pipeline.
 
-The editor shares its parts with the pipeline that makes images, so that nothing is loaded twice.
+The editor shares its networks with the text-to-image pipeline, so that nothing is loaded twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ with quiet():
 ABLE = (
     "Stable Diffusion 1, 2, XL and 3, LCM, Flux, Chroma, Qwen-Image, Kandinsky 2 and 3, Sana-Sprint"
 )
-"""Families of models whose edits are tested, by the names that users know."""
+"""Common names of the model families for which askew's tests cover editing."""
 
 FURTHER = {
     "SanaSprintPipeline": "SanaSprintImg2ImgPipeline",
@@ -48,14 +48,14 @@ FURTHER = {
 
 STEPS = "num_inference_steps"
 FIXED = ("height", "width", "strength")
-"""Parameters of the call whose values depend on the edit."""
+"""Parameters of the pipeline's call whose values differ between edits."""
 
 KANDINSKY_SIDES = 64
 """Width and height must be multiples of this number. Kandinsky would round other sizes up."""
 
 
 class DiffusersEditor(PipelineMaker[EditRequest]):
-    """Editor with an image-to-image pipeline that shares the parts of a model's pipeline.
+    """Editor whose image-to-image pipeline shares the networks of a model's text-to-image pipeline.
 
     Parameters
     ----------
@@ -100,14 +100,14 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
 
     @cached_property
     def pipeline(self) -> Any:
-        """Image-to-image pipeline that consists of parts of the model's pipeline."""
+        """Image-to-image pipeline built from the parts of the model's text-to-image pipeline."""
         with quiet():
             pipeline = self._class.from_pipe(self._model.pipeline)
             pipeline.set_progress_bar_config(disable=True)
         return pipeline
 
     def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
-        """Check that images of a size can be edited at each of the strengths.
+        """Check that images of this size can be edited at every given strength.
 
         Parameters
         ----------
@@ -141,7 +141,8 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
     def _multiple(self) -> int:
         """Return the number that must divide the width and the height of an image.
 
-        It depends on the factor between pixels and latents and on the patch size of a transformer.
+        It depends on the downscaling factor from pixels to latents, and on the patch size if the
+        network is a transformer.
         """
         if not hasattr(self.pipeline, "vae"):
             return KANDINSKY_SIDES
@@ -186,7 +187,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
 
     @torch.inference_mode()
     def encode_decode(self, pictures: Sequence[Image.Image]) -> list[ImageOrMissing]:
-        """Return each image decoded from the mean of its latent distribution."""
+        """Return each image after encoding it and decoding the mean of the latent distribution."""
         vae = self.pipeline.vae if hasattr(self.pipeline, "vae") else self.pipeline.movq
         processor = getattr(self.pipeline, "image_processor", None) or VaeImageProcessor()
         decoded: list[ImageOrMissing] = []
@@ -202,7 +203,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
 
 
 def _encode_decode(vae: Any, pixels: torch.Tensor) -> torch.Tensor:
-    """Return pixels after encoding and decoding; a video autoencoder gets them as one frame."""
+    """Encode and decode pixels with the autoencoder. A video autoencoder gets them as one frame."""
     is_of_videos = pixels.ndim == 4 and hasattr(vae, "temperal_downsample")
     encoded = vae.encode(pixels[:, :, None] if is_of_videos else pixels)
     latents = encoded.latent_dist.mode() if hasattr(encoded, "latent_dist") else encoded[0]

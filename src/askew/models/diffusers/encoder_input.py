@@ -1,4 +1,4 @@
-"""Words that a text encoder does not receive, because a pipeline cuts off the end of its prompts.
+"""Words that a text encoder does not receive because its pipeline cuts off the end of long prompts.
 
 Many pipelines put a chat template or an instruction around each prompt before they cut it. askew
 therefore lets the pipeline prepare the tokens without loading its networks: a stand-in for the text
@@ -19,7 +19,7 @@ TOKENIZER = "tokenizer"
 
 
 class Tokens(Exception):  # it ends a pipeline's work, and is no error
-    """Tokens that a text encoder received, as the end of a pipeline's work on a prompt."""
+    """Exception that passes on the tokens for a text encoder, and stops the pipeline there."""
 
     def __init__(self, ids: torch.Tensor) -> None:
         super().__init__()
@@ -33,12 +33,12 @@ class RecordingEncoder(torch.nn.Module):
     device = torch.device("cpu")
 
     def forward(self, *arguments: Any, **named: Any) -> NoReturn:
-        """Raise the tokens, which are the first argument or are named."""
+        """Raise `Tokens` with the first argument, or with the argument `input_ids`."""
         raise Tokens(named["input_ids"] if "input_ids" in named else arguments[0])
 
 
 class EncoderInput:
-    """Tokens that the only text encoder of a pipeline receives for a prompt.
+    """Tokens that a pipeline with a single text encoder passes to the encoder for a prompt.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class EncoderInput:
         }
 
     def cut_words(self, prompt: str) -> list[str]:
-        """Return the words at the end of a prompt without which the encoder's input is the same.
+        """Return the words at the end of a prompt that do not change the encoder's input.
 
         If the pipeline does not call its text encoder as expected, the list is empty.
         """
@@ -95,7 +95,7 @@ class EncoderInput:
         return words[most:]
 
     def _tokens(self, words: list[str]) -> torch.Tensor:
-        """Return the tokens that the text encoder receives."""
+        """Return the tokens that the text encoder receives for these words."""
         try:
             with quiet():
                 self._pipeline.encode_prompt(**{**self._arguments, "prompt": [" ".join(words)]})

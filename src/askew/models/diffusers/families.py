@@ -37,10 +37,10 @@ SIGNS: Mapping[str, str] = {
     "gligen_boxes": "it needs boxes in which objects are drawn",
     "source_embeds": "it changes images from one embedding to another",
 }
-"""Reasons why a pipeline cannot be used, by a parameter of its call."""
+"""Reason why a pipeline cannot be used if its call has a parameter of this name."""
 
 PARTS: Mapping[str, str] = {"controlnet": CONTROL, "adapter": CONTROL}
-"""Reasons why a pipeline cannot be used, by one of its parts."""
+"""Reason why a pipeline cannot be used if it has a component of this name."""
 
 CLASSES: Mapping[str, str] = {
     "DiffusionGemmaPipeline": "it makes text",
@@ -50,13 +50,13 @@ CLASSES: Mapping[str, str] = {
     "StableDiffusionLDM3DPipeline": "it makes images with depth maps",
     "JoyImageEditPlusPipeline": IMAGE,
 }
-"""Reasons why a pipeline cannot be used, by its class, if no parameter or part shows it."""
+"""Reason why a pipeline class cannot be used, for classes whose parameters do not reveal it."""
 
 BEGINNINGS: Mapping[str, str] = {
     "Onnx": "its networks have the ONNX format, which askew does not load",
     "StableDiffusionOnnx": "its networks have the ONNX format, which askew does not load",
 }
-"""Reasons why a pipeline cannot be used, by the beginning of its class name."""
+"""Reason why a pipeline cannot be used if the name of its class begins with this text."""
 
 WITHOUT_IMAGE = frozenset(
     (
@@ -75,11 +75,11 @@ WITHOUT_IMAGE = frozenset(
 """Pipelines that accept an image but do not need it."""
 
 PACKAGES: Mapping[str, str] = {"opencv": "opencv-python"}
-"""Package names on PyPI, where they differ from the names in diffusers."""
+"""PyPI name of each package for which diffusers uses another name."""
 
 
 def pipeline_class(repository: Repository) -> Any:
-    """Return the pipeline class that makes images from prompts with a repository's weights.
+    """Return the text-to-image pipeline class for the weights in a repository.
 
     Raises
     ------
@@ -113,16 +113,16 @@ def pipeline_class(repository: Repository) -> Any:
 
 
 def loader(family: type[DiffusionPipeline]) -> Any:
-    """Return the class that loads pipelines of a family.
+    """Return the diffusers class that can load pipelines of the class `family`.
 
-    The class is AutoPipelineForText2Image if it knows the family, and DiffusionPipeline if not.
+    It is AutoPipelineForText2Image if that class knows `family`, and DiffusionPipeline if not.
     """
     known = family in AUTO_TEXT2IMAGE_PIPELINES_MAPPING.values()
     return AutoPipelineForText2Image if known else DiffusionPipeline
 
 
 def call_signature(family: type) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a pipeline's call by name."""
+    """Return the parameters of a pipeline class's `__call__` method, by name."""
     try:
         signature = inspect.signature(family.__call__, eval_str=True)
     except (NameError, TypeError):
@@ -132,7 +132,10 @@ def call_signature(family: type) -> dict[str, inspect.Parameter]:
 
 
 def _absent_packages(family: type) -> list[str]:
-    """Return the missing packages that a class needs; without them, diffusers has a stand-in."""
+    """Return the packages that a class needs but that are not installed.
+
+    Without them, diffusers replaces the class with a stand-in.
+    """
     if issubclass(family, DiffusionPipeline):
         return []
     backends: list[str] = getattr(family, "_backends", [])
@@ -140,7 +143,7 @@ def _absent_packages(family: type) -> list[str]:
 
 
 def _reason_against(family: type) -> str:
-    """Return why a class cannot make images from a prompt only; empty if it can."""
+    """Return the reason why a class cannot make images from only a prompt; empty if it can."""
     name = family.__name__
     call = call_signature(family)
     if name in CLASSES:
@@ -164,7 +167,7 @@ def _reason_against(family: type) -> str:
 
 
 def _needed_parameters(call: Parameters) -> list[str]:
-    """Return the required parameters of a call, except the prompt."""
+    """Return the names of all required parameters of a call, except the prompt."""
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return [
         name
@@ -176,7 +179,7 @@ def _needed_parameters(call: Parameters) -> list[str]:
 
 
 def _reason_of_channels(repository: Repository) -> str:
-    """Return why a UNet cannot work without an input image, as in inpainting; empty if it can."""
+    """Return why a UNet needs an input image, as for inpainting; empty if it does not."""
     channels = repository.config("unet").get("in_channels")
     latents = repository.config("vae").get("latent_channels")
     if channels is None or latents is None or channels == latents:

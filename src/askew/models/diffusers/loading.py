@@ -1,4 +1,4 @@
-"""Loading of pipelines from safetensors files onto a device, after a check of the free memory."""
+"""Load pipelines from safetensors files onto a device, after checking that the memory suffices."""
 
 import math
 import os
@@ -38,7 +38,7 @@ CGROUP = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True, slots=True)
 class DeviceSetup:
-    """Device and number format of a pipeline, and which parts wait in main memory.
+    """Device and number format of a pipeline, and what is offloaded to main memory.
 
     Attributes
     ----------
@@ -47,8 +47,8 @@ class DeviceSetup:
     dtype
         Number format of the pipeline's networks.
     offload
-        What waits in main memory while it is not needed: "none", "model" (whole networks) or
-        "sequential" (parts of networks).
+        Unit that is kept in main memory while the device does not need it: "none", "model" (whole
+        networks) or "sequential" (parts of networks).
     """
 
     device: torch.device
@@ -57,7 +57,7 @@ class DeviceSetup:
 
     @classmethod
     def of(cls, device: str, dtype: str, offload: Setting) -> Self:
-        """Choose the device, number format and offloading that a user names.
+        """Choose the device, number format and offloading from the names that a user gives.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class DeviceSetup:
             pipeline.enable_sequential_cpu_offload(device=self.device)
 
     def check_memory(self, name: str, parts: Sequence[int]) -> None:
-        """Check that there is enough free memory for the weights.
+        """Check that the devices have enough free memory for the weights.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class DeviceSetup:
                 )
 
     def _memory_advice(self, device: torch.device) -> list[str]:
-        """Return advice on how to need less memory on a device."""
+        """Return suggestions for reducing the memory that is needed on a device."""
         advice = ["close other programs"]
         if self.dtype == torch.float32:
             advice.append("halve the memory with -M dtype=bfloat16")
@@ -186,7 +186,7 @@ def load(
     variant
         Variant of the weights, such as fp16; empty for the default weights.
     change
-        Function that changes the pipeline before it moves to its device.
+        Function that modifies the pipeline before the pipeline is moved to its device.
 
     Returns
     -------
@@ -227,7 +227,7 @@ def load(
 
 
 def _check_tokenizers(source: Repository, folder: Path) -> None:
-    """Raise UsageError for a CLIP tokenizer whose file does not state where it cuts a text."""
+    """Raise UsageError if a CLIP tokenizer's configuration states no maximum text length."""
     for name in source.components:
         file = folder / name / "tokenizer_config.json"
         if not name.startswith("tokenizer") or not file.exists():
@@ -244,7 +244,7 @@ def _check_tokenizers(source: Repository, folder: Path) -> None:
 def _part_sizes(
     sources: Sequence[Repository], folders: Sequence[Path], dtype: torch.dtype, variant: str
 ) -> list[int]:
-    """Return how many bytes the weights of each component need once they are loaded."""
+    """Return the number of bytes that each component's weights need once they are loaded."""
     sizes = []
     for source, folder in zip(sources, folders, strict=True):
         if source.single_file is not None:
@@ -259,10 +259,10 @@ def _part_sizes(
 def _from_single_file(
     source: Repository, family: type[DiffusionPipeline], dtype: torch.dtype, parts: dict[str, Any]
 ) -> Any:
-    """Load the pipeline of a single checkpoint file, without a safety checker.
+    """Load a pipeline from a single checkpoint file, without a safety checker.
 
-    With accelerate, weights that are missing from the file stay without values. Without
-    accelerate, they would be random numbers.
+    If the accelerate package is installed, weights that are missing from the file get no values.
+    Without it, they would get random values.
     """
     MissingPackage.unless_installed("accelerate", "offload", "loading a single checkpoint file")
     if not hasattr(family, "from_single_file"):
@@ -378,7 +378,7 @@ def _free_system_bytes() -> float:
 
 
 def _free_container_bytes() -> float:
-    """Return the free memory of the container in bytes; infinite if it has no limit."""
+    """Return the free memory of the container in bytes; infinite if the container has no limit."""
     with suppress(OSError):
         limit, used, kinds = (
             (CGROUP / f"memory.{name}").read_text("ascii") for name in ("max", "current", "stat")

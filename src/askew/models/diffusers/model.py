@@ -1,7 +1,7 @@
-"""A text-to-image pipeline of the diffusers library as a model under audit.
+"""Text-to-image model that askew can audit, based on a pipeline from the diffusers library.
 
-Each image has its own random generator, for its initial noise and for noise that a sampler adds
-later.
+Each image has its own random generator, which supplies the initial noise and any noise that a
+sampler adds later.
 """
 
 import inspect
@@ -48,9 +48,9 @@ from askew.models.pipeline_constants import SHORT_PROMPT
 from askew.types import Missing
 
 Watch = Callable[[Any, Sequence[Request]], AbstractContextManager[object]]
-"""Function that takes the pipeline and the requests and returns a context manager.
+"""Function that takes the pipeline and a batch of requests, and returns a context manager.
 
-The context is active while the pipeline makes these images.
+The context is active while the pipeline makes the images for these requests.
 """
 
 ImageOrMissing = Image.Image | Missing
@@ -76,9 +76,9 @@ BATCHED = frozenset(
 """Pipelines whose images do not depend on the batch. Other pipelines make one image at a time."""
 
 LEFT_ON_DEVICE = BATCHED - {"KandinskyV22CombinedPipeline"}
-"""Pipelines whose images askew rounds on the device, so that it transfers a quarter of the bytes.
+"""Pipelines whose images are rounded to 8 bits on the device, which quarters the data to transfer.
 
-Kandinsky is not among them, because its decoder returns tensors that are not scaled to [0, 1].
+Kandinsky is not in this set, because its decoder returns tensors that are not scaled to [0, 1].
 """
 
 BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
@@ -88,10 +88,10 @@ OF_PIPELINE: Mapping[str, Setting] = {}
 """Empty mapping: no setting replaces a default of the pipeline."""
 
 DISTILLED_SETTINGS = ("num_inference_steps", "guidance_scale")
-"""Settings whose values differ between distilled models and the pipeline's defaults."""
+"""Settings for which distilled models need other values than the pipeline's defaults."""
 
 TOKEN_EMBEDDINGS = "token_embedding.weight"
-"""Ending of the name of a CLIP text encoder's token embeddings, in all layouts of checkpoints."""
+"""Suffix of the weight name for CLIP token embeddings, the same in every checkpoint layout."""
 
 HIDDEN = "the model's own safety checker hid the image"
 NOT_A_NUMBER = "the image contains values that are not numbers (NaN); try -M dtype=float32"
@@ -99,7 +99,7 @@ NOT_A_NUMBER = "the image contains values that are not numbers (NaN); try -M dty
 
 @dataclass(frozen=True, slots=True)
 class CallInput:
-    """Arguments of a pipeline's call, except prompts and generators.
+    """Arguments of one call to a pipeline, except prompts and generators.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class CallInput:
 
 
 class PipelineMaker(ABC, Generic[R]):
-    """Base class that makes images or edits with a pipeline, in batches that fit into memory.
+    """Base class for models and editors that run a pipeline in batches that fit into memory.
 
     Each image has its own noise.
 
@@ -160,10 +160,10 @@ class PipelineMaker(ABC, Generic[R]):
         return nullcontext()
 
     def _make(self, requests: Sequence[R]) -> list[ImageOrMissing]:
-        """Make the images for requests that one call could serve.
+        """Make images for requests that could be served by a single pipeline call.
 
-        When memory runs out, halve the batch and try again. Raise ModelError if one image needs
-        too much memory.
+        If memory runs out, the method halves the batch and tries again. It raises ModelError if a
+        single image needs too much memory.
         """
         images: list[ImageOrMissing] = []
         while len(images) < len(requests):
@@ -195,8 +195,8 @@ class PipelineMaker(ABC, Generic[R]):
         """Call the pipeline once, and return its images.
 
         Some pipelines draw noise from the global generator instead of the images' own generators.
-        If a pipeline does, this method returns only the image of the first request, and the
-        pipeline makes one image at a time from then on.
+        For such a pipeline, this method returns only the image for the first request. From then on,
+        the pipeline makes one image at a time.
         """
         pipeline = self.pipeline
         seeds = [request.seed for request in requests]
@@ -231,7 +231,7 @@ class DiffusersModel(PipelineMaker[Request]):
         Name of the model in results. By default diffusers/LOCATION.
     defaults
         Settings that replace the pipeline's own defaults. If None, askew uses the settings that the
-        model's makers recommend. See `recommended_settings`.
+        developers of the model recommend. See `recommended_settings`.
     revision
         Branch, tag or commit of a repository.
     variant
@@ -243,11 +243,11 @@ class DiffusersModel(PipelineMaker[Request]):
     dtype
         auto, float32, bfloat16 or float16.
     offload
-        What waits in main memory while the GPU does not need it: none, model (whole networks) or
-        sequential (parts of networks).
+        Unit that is kept in main memory while the GPU does not need it: none, model (whole
+        networks) or sequential (parts of networks).
     batch_size
-        Number of images that the pipeline makes at a time. If 0, askew chooses a number for the
-        device. askew halves the number when memory runs out.
+        Number of images that the pipeline makes at a time. If 0, askew chooses a number that suits
+        the device. When memory runs out, askew halves the number.
     config
         For a single file: folder or ID of a pipeline of the same layout. By default, askew
         recognizes the layout by the names of the weights.
@@ -262,9 +262,9 @@ class DiffusersModel(PipelineMaker[Request]):
     Attributes
     ----------
     watch, steer
-        Functions whose context is active while the pipeline makes images, or None. `watch` must not
-        change the images. `steer` may change them, as a mitigation does. The settings then contain
-        the mitigation.
+        Functions that return a context, which is active while the pipeline makes images; None for
+        no function. `watch` must not change the images. `steer` may change them, as a mitigation
+        does; `settings` must then contain the mitigation.
 
     Raises
     ------
@@ -360,9 +360,10 @@ class DiffusersModel(PipelineMaker[Request]):
         )
 
     def token_embeddings(self) -> torch.Tensor | None:
-        """Read the token embeddings (tokens, width) of the CLIP text encoder from its weights.
+        """Return the CLIP text encoder's token embeddings, an array of shape (tokens, width).
 
-        The pipeline is not loaded. None if the text encoder is not a CLIP text encoder.
+        They are read from the weight files, without loading the pipeline. None if the text encoder
+        is not a CLIP text encoder.
         """
         repository = self.repository
         if repository.single_file is not None:
@@ -378,8 +379,9 @@ class DiffusersModel(PipelineMaker[Request]):
     def generate(self, requests: Sequence[Request]) -> list[ImageOrMissing]:
         """Return an RGB image for each request.
 
-        Each image depends only on its request. `Missing("blank_image")` replaces an image that the
-        safety checker hid, or whose values are not finite. `encode` finds images of a single color.
+        Each image depends only on its request. `Missing("blank_image")` replaces images that the
+        safety checker hid, and images with values that are not finite. `encode` later detects
+        single-color images.
 
         Raises
         ------
@@ -402,8 +404,8 @@ class DiffusersModel(PipelineMaker[Request]):
     def unknown_words(self, prompt: str) -> list[str]:
         """Return the words at the end of a prompt that no text encoder receives, in their order.
 
-        Text encoders cut off the end of long prompts. The list is empty for pipelines of which
-        askew does not know what their text encoders receive.
+        Text encoders cut off the end of long prompts. The list is empty if askew cannot determine
+        which tokens the text encoders receive.
         """
         if len(prompt) <= SHORT_PROMPT:
             return []
@@ -416,7 +418,7 @@ class DiffusersModel(PipelineMaker[Request]):
 
     @cached_property
     def _encoder_input(self) -> EncoderInput | None:
-        """Input of the only text encoder of a pipeline; None if it is not known."""
+        """Input of the pipeline's only text encoder; None if the input cannot be determined."""
         if not has_single_encoder(self.repository):
             return None
         call = call_signature(self.pipeline_class)
@@ -434,7 +436,10 @@ class DiffusersModel(PipelineMaker[Request]):
             return _tokenizer(self.repository.kind(component), folder)
 
     def _cut_words(self, prompt: str, limit: TextLimit) -> list[str]:
-        """Return the words that a tokenizer cuts off. The first may be the end of a word."""
+        """Return the words that a tokenizer cuts off.
+
+        The first of them may be only the end of a word.
+        """
         tokenizer = self._tokenizer(limit.tokenizer)
         ids = tokenizer(prompt, add_special_tokens=False, verbose=False).input_ids
         most = limit.tokens if limit.tokens is not None else tokenizer.model_max_length
@@ -445,7 +450,7 @@ class DiffusersModel(PipelineMaker[Request]):
 def _report_unknown_recommendation(
     name: str, chosen: Mapping[str, Setting], known: Mapping[str, Parameter]
 ) -> None:
-    """Warn if a model is named like a distilled model but would use the pipeline's defaults."""
+    """Warn if a model seems distilled by its name, but would use the pipeline's defaults."""
     word = distilled_word(name)
     usual = {setting: known[setting].default for setting in DISTILLED_SETTINGS if setting in known}
     if word and usual and not chosen.keys() & usual.keys():
@@ -461,10 +466,11 @@ def _report_unknown_recommendation(
 def noise_per_picture(
     pipeline: DiffusionPipeline, seeds: Sequence[int]
 ) -> Iterator[list[torch.Generator]]:
-    """Yield one CPU generator per image, and let the pipeline's schedulers use these generators.
+    """Yield one CPU generator per image, and make the pipeline's schedulers draw from them.
 
-    Some pipelines use the generators for the initial noise only. A scheduler that adds noise at
-    every step would then draw this noise from the global generator, for all images of the batch.
+    Some pipelines use the images' generators only for the initial noise. A scheduler that adds
+    noise at every step would then draw the noise for all images in the batch from the global
+    generator.
     """
     generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
 
@@ -490,7 +496,7 @@ def noise_per_picture(
 
 
 def _draws_noise(part: object) -> bool:
-    """Check whether a part of a pipeline is a scheduler that may draw noise in its steps."""
+    """Check whether a pipeline component is a scheduler that may draw noise in its steps."""
     return (
         isinstance(part, SchedulerMixin) and "generator" in inspect.signature(part.step).parameters
     )
@@ -500,7 +506,7 @@ def _draws_noise(part: object) -> bool:
 def global_noise(seed: int, device: torch.device) -> Iterator[SimpleNamespace]:
     """Seed the global generators in this context, and restore their states at the end.
 
-    The attribute `used` of the result says whether the generators were used.
+    The attribute `used` of the yielded object is true if something drew from these generators.
     """
     noise = SimpleNamespace(used=False)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
@@ -514,7 +520,7 @@ def global_noise(seed: int, device: torch.device) -> Iterator[SimpleNamespace]:
 
 
 def _generator_states(device: torch.device) -> list[torch.Tensor]:
-    """Return the states of the CPU's global generator and of the device's, if it has one."""
+    """Return the states of the global generators of the CPU and, if it has one, the device."""
     states = [torch.get_rng_state()]
     if device.type in ("cuda", "mps"):
         states.append(getattr(torch, device.type).get_rng_state())
@@ -524,7 +530,8 @@ def _generator_states(device: torch.device) -> list[torch.Tensor]:
 def pictures(output: Any, count: int) -> list[ImageOrMissing]:
     """Return an RGB image, or `Missing("blank_image")`, for each request.
 
-    Images of a single color are not missing here. `encode` finds them when it stores the images.
+    Single-color images are not marked as missing here. `encode` detects them when askew stores the
+    images.
 
     Parameters
     ----------
@@ -555,10 +562,10 @@ def pictures(output: Any, count: int) -> list[ImageOrMissing]:
 
 
 def _rounded(images: torch.Tensor) -> list[NDArray[np.uint8] | None]:
-    """Convert a tensor (images, channels, height, width) in [0, 1] to 8 bits per channel.
+    """Convert a tensor of images with values in [0, 1] to arrays with 8 bits per channel.
 
-    The values are rounded on the tensor's device. An image that contains a value that is not finite
-    becomes None.
+    The tensor has the shape (images, channels, height, width), and is rounded on its device. An
+    image that contains a value that is not finite becomes None.
     """
     finite = torch.isfinite(images).flatten(start_dim=1).all(dim=1).tolist()
     scaled = (images.float().clamp(0, 1) * 255).round().to(torch.uint8)
@@ -585,6 +592,6 @@ def _checked_image(image: Any, is_hidden: bool) -> ImageOrMissing:
 
 @lru_cache(maxsize=4)
 def _tokenizer(kind: Any, folder: Path) -> Any:
-    """Load a tokenizer from a folder; `kind` is its class."""
+    """Load a tokenizer of the class `kind` from a folder."""
     with quiet():
         return kind.from_pretrained(folder, local_files_only=True)

@@ -1,4 +1,4 @@
-"""Settings that the makers of well-known models recommend, and the models' sizes.
+"""Settings that the developers of well-known models recommend, and the models' sizes.
 
 This module does not import heavy packages such as PyTorch.
 """
@@ -23,9 +23,9 @@ from askew.store.files import read_json
 Settings = Mapping[str, Setting]
 
 TURBO = ((64, 2048), (64, 1024))
-"""Side length in latents and width of the text embeddings, for SDXL-Turbo and SD-Turbo.
+"""Pairs of the latents' side length and the text embeddings' width, for SDXL-Turbo and SD-Turbo.
 
-Stable Diffusion XL has a side length of 128.
+The latents of Stable Diffusion XL have a side length of 128.
 """
 
 SD2_WIDTH = 1024
@@ -35,10 +35,10 @@ DISTILLED: Mapping[str, Settings] = {
     "Flux2KleinPipeline": {"num_inference_steps": 4, "guidance_scale": 1.0},
     "Krea2Pipeline": {"num_inference_steps": 8, "guidance_scale": 0.0},
 }
-"""Settings for pipelines whose index states that they are distilled, by pipeline class."""
+"""Settings for pipelines that are distilled according to their index file, by pipeline class."""
 
 DISTILLED_WORDS = re.compile(r"turbo|lightning|lcm|schnell|distill(?:ed)?", re.I)
-"""Pattern of words in the names of models that need only few steps and no guidance."""
+"""Pattern that matches words in the names of models that need few steps and no guidance."""
 
 STABLE_DIFFUSION = frozenset(
     (
@@ -64,14 +64,14 @@ class Recommendation:
     Attributes
     ----------
     settings
-        Settings that the model's makers recommend in place of the pipeline's defaults.
+        Settings that the model's developers recommend in place of the pipeline's defaults.
     biasconnect
         Settings that the BiasConnect paper uses (appendix A.2); None if it does not use the model.
     download_gb
-        Approximate size of the safetensors weights, in GB; 0 if unknown. It is known for every
-        model in a preset.
+        Approximate size of the safetensors weights, in GB; 0 if unknown. The size is known for
+        every model that a preset uses.
     memory_gb
-        Approximate memory that the model needs in a 16-bit format with a batch of one, in GB.
+        Approximate memory in GB that the model needs for a batch of one image in a 16-bit format.
     """
 
     settings: Settings = field(default_factory=dict)
@@ -85,16 +85,16 @@ RECOMMENDED = TypeAdapter(dict[str, Recommendation]).validate_python(
         files("askew.models.diffusers").joinpath("recommended.toml").read_text(encoding="utf-8")
     )
 )
-"""Recommendation for each model, by the model's ID."""
+"""Facts about each model, by the model's ID on the Hub."""
 
 
 def recommended_settings(name: str, folder: Path | None = None) -> Settings:
-    """Return the settings that the makers of a model recommend.
+    """Return the settings that the developers of a model recommend.
 
     askew recognizes a model by its ID, by the name from which it was saved, or by its
-    configurations. `_is_turbo` recognizes Turbo models. LCM has a UNet that takes guidance as an
-    input. Flux schnell has a transformer that does not. FLUX.2 klein and Krea 2 have the switch
-    `is_distilled`.
+    configurations. `_is_turbo` recognizes Turbo models. An LCM model has a UNet that takes guidance
+    as an input. Flux schnell has a transformer that does not take guidance as an input. The index
+    files of FLUX.2 klein and Krea 2 contain `is_distilled`.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ def recommended_settings(name: str, folder: Path | None = None) -> Settings:
 def is_stable_diffusion(name: str, config: str = "", revision: str = "") -> bool:
     """Check whether a model is Stable Diffusion 1 or 2, and not a distilled version.
 
-    askew downloads only the small files of a repository. The result is False if the model cannot
-    be found.
+    To find out, askew downloads only the small files of a repository. The result is False if askew
+    cannot find the model.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def is_stable_diffusion(name: str, config: str = "", revision: str = "") -> bool
 
 
 def distilled_word(name: str) -> str:
-    """Return the word in a model's name that marks a distilled model; empty if there is none."""
+    """Return the word in a model's name that suggests that it is distilled; empty if none does."""
     word = DISTILLED_WORDS.search(name.rstrip("/").rpartition("/")[2])
     return word[0] if word else ""
 
@@ -169,9 +169,9 @@ def distilled_word(name: str) -> str:
 def _is_turbo(folder: Path, unet: Mapping[str, Any], name: str) -> bool:
     """Check whether a pipeline is SDXL-Turbo or SD-Turbo.
 
-    Only these pipelines have an Euler scheduler that begins at pure noise, and a size and width in
-    `TURBO`. A Stable Diffusion 2 base model to which somebody added such a scheduler has the same
-    files as SD-Turbo. In this case, the name on the Hub decides.
+    Only these pipelines have both an Euler scheduler that begins at pure noise and a pair of side
+    length and width in `TURBO`. A Stable Diffusion 2 base model to which somebody added such a
+    scheduler has the same files as SD-Turbo. In this case, the name on the Hub decides.
     """
     scheduler = read_json(folder / "scheduler" / "scheduler_config.json")
     starts_at_noise = scheduler.get("timestep_spacing") == "trailing"

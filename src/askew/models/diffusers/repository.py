@@ -1,4 +1,4 @@
-"""Pipelines in the diffusers layout, and checks of their files before they are loaded."""
+"""Pipelines in the diffusers layout, and checks of the pipelines' files before loading."""
 
 import re
 import warnings
@@ -41,7 +41,7 @@ REFINER_BASE = "diffusers/stabilityai/stable-diffusion-xl-base-1.0"
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Let diffusers and transformers log only errors, without progress bars, in this context."""
+    """In this context, let diffusers and transformers log only errors and show no progress bars."""
     libraries = (diffusers_logging, transformers_logging)
     before = [
         (library, library.get_verbosity(), library.is_progress_bar_enabled())
@@ -123,7 +123,10 @@ class Repository:
         return [file for file in self.network.files if file.startswith(f"{component}/")]
 
     def weights(self, component: str, variant: str = "") -> list[str]:
-        """Return the weight files of a component. If it has files of the variant, return only these."""
+        """Return the weight files of a component.
+
+        If the component has weight files for `variant`, return only these files.
+        """
         below = map(PurePosixPath, self.files_of(component))
         files = [file for file in below if file.suffix == WEIGHTS and len(file.parts) == 2]
         chosen = [file for file in files if variant and f".{variant}" in file.stem]
@@ -148,7 +151,7 @@ class Repository:
         )
 
     def check(self, variant: str = "") -> None:
-        """Check by file names that all components are complete and safe to load.
+        """Check, based on file names, that all components are complete and safe to load.
 
         Raises
         ------
@@ -204,7 +207,7 @@ class Repository:
 
 
 def _lacking(files: Sequence[str], weights: Sequence[str], kind: type) -> str:
-    """Return a phrase for the files that a component lacks; empty if the component is complete."""
+    """Return a phrase that describes the files that a component lacks; empty if it lacks none."""
     if not files:
         return "the folder"
     shards = Counter[int]()
@@ -223,7 +226,7 @@ def _lacking(files: Sequence[str], weights: Sequence[str], kind: type) -> str:
 
 
 def find_repository(name: str, revision: str | None = None, config: str = "") -> Repository:
-    """Find the pipeline that a name means.
+    """Find the pipeline with a given name.
 
     Only the pipeline's small files are downloaded.
 
@@ -313,7 +316,7 @@ def _read_index(network: Pretrained) -> dict[str, Any]:
 
 
 def _parts_with_code(index: Mapping[str, Any]) -> list[str]:
-    """Return the parts of a pipeline that need code from its repository."""
+    """Return the components of a pipeline that need code from the pipeline's repository."""
     parts = [] if isinstance(index["_class_name"], str) else ["the pipeline"]
     for part, value in index.items():
         library = value[0] if isinstance(value, list) and value and part != "_class_name" else None

@@ -33,7 +33,7 @@ MULTIPLES: Mapping[str, int] = {
     "SanaPipeline": 32,
     "SanaSprintPipeline": 32,
 }
-"""Number that must divide height and width, by pipeline class, for classes where it is known.
+"""Number that must divide the height and width of an image, for pipeline classes where it is known.
 
 Flux, Chroma, Qwen-Image and Krea 2 would round other sizes without a warning.
 """
@@ -48,7 +48,7 @@ RECORDED = (
 )
 """Parameters whose defaults are recorded together with the user's settings.
 
-If a new version of diffusers changes one of these defaults, askew therefore makes new images.
+As a result, askew makes new images if a new version of diffusers changes one of these defaults.
 """
 
 NOT_SETTINGS = (
@@ -78,9 +78,9 @@ WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "
 SIDES = ("height", "width")
 AT_LEAST_ONE = ("num_inference_steps", "prior_num_inference_steps", *SIDES)
 ABOUT_SETTINGS = re.compile(r"[/\\]diffusers[/\\](?:pipelines|schedulers)[/\\]")
-"""Paths of the diffusers files that check and use settings.
+"""Pattern for the paths of the diffusers files that check and use settings.
 
-Errors from other files, such as the code of networks, are not about settings.
+Errors raised in other files, such as the code of networks, are not about settings.
 """
 
 NEGATIVE = ("negative_prompt", "negative_prompt_2", "negative_prompt_3")
@@ -104,7 +104,7 @@ class Parameter:
 
 
 def parameters(family: type) -> dict[str, Parameter]:
-    """Return the texts, numbers and switches that a user can set for a pipeline's call."""
+    """Return the string, numeric and boolean parameters of a pipeline's call that users can set."""
     known = {}
     for name, parameter in call_signature(family).items():
         kind = _setting_kind(parameter)
@@ -221,7 +221,7 @@ def _fits(value: Setting, kind: type) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ChosenSettings:
-    """Settings of a pipeline, and the facts that determine whether they have an effect.
+    """Settings of a pipeline, and the facts that determine whether each setting has an effect.
 
     Attributes
     ----------
@@ -277,7 +277,7 @@ class ChosenSettings:
             raise UsageError(f"{name}: {setting} changes nothing {reasons[setting]}")
 
     def _without_guidance(self) -> dict[str, str]:
-        """Return the reason for each setting that has no effect because guidance is off."""
+        """Return the settings without effect because guidance is off, with the reason."""
         scale = self.chosen.get("true_cfg_scale" if self.uses_true_cfg else "guidance_scale")
         has_guidance_input = self.repository.config("unet").get("time_cond_proj_dim")
         if scale is None or (float(scale) > 1 and not has_guidance_input):
@@ -287,7 +287,7 @@ class ChosenSettings:
         return dict.fromkeys((*NEGATIVE, "guidance_rescale"), reason)
 
     def _without_negative_prompt(self) -> dict[str, str]:
-        """Return the reason for each setting that has no effect without a negative prompt."""
+        """Return the settings without effect if there is no negative prompt, with the reason."""
         if "negative_prompt" in self.chosen:
             return {}
         settings: list[str] = ["true_cfg_scale"] if self.uses_true_cfg else []
@@ -298,7 +298,7 @@ class ChosenSettings:
         return dict.fromkeys(settings, reason)
 
     def _without_scheduler_support(self) -> dict[str, str]:
-        """Return the reason for each setting that the scheduler does not use."""
+        """Return the settings that the scheduler does not use, with the reason for each."""
         reasons = {}
         scheduler = self.scheduler
         if scheduler is None and "scheduler" in self.repository.components:
@@ -343,7 +343,7 @@ def check_size(settings: Mapping[str, Setting], multiple: int, name: str) -> Non
 
 @contextmanager
 def fitting(settings: Mapping[str, Setting], name: str) -> Iterator[None]:
-    """Convert a pipeline's or scheduler's errors about settings into UsageError in this context."""
+    """In this context, convert a pipeline's or scheduler's errors about settings to UsageError."""
     try:
         yield
     except (IndexError, ValueError) as error:

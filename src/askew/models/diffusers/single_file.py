@@ -42,7 +42,7 @@ def find(name: str, path: Path, revision: str | None, config: str) -> Pretrained
     Returns
     -------
     Pretrained
-        The configurations, under the name of the file. The identity covers the file and the
+        The configurations, with the name of the file. The identity depends on the file and on the
         configurations.
 
     Raises
@@ -71,7 +71,7 @@ def find(name: str, path: Path, revision: str | None, config: str) -> Pretrained
 
 
 def _usual_config(name: str, path: Path) -> str:
-    """Return the ID of a pipeline with the file's layout, judged by the names of the weights."""
+    """Return the ID of a pipeline whose layout the file shares, judging by the weights' names."""
     header = weights_header(path)
     shapes = {
         key: SimpleNamespace(shape=tuple(tensor.get("shape", ()))) for key, tensor in header.items()

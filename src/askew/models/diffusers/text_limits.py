@@ -13,14 +13,15 @@ LENGTH = "max_sequence_length"
 QWEN = "Qwen2Tokenizer"
 
 SPECIAL: Mapping[str, int] = {"CLIPTokenizer": 2, "T5Tokenizer": 1, QWEN: 0}
-"""Number of special tokens that count toward the limit, by class of tokenizer.
+"""Number of special tokens that count toward the limit, for each tokenizer class.
 
-CLIP has a special token at the start and one at the end, T5 has one at the end. The pipelines of
-Qwen-Image put a template around each prompt, and count the tokens after the template's beginning.
+CLIP has one special token at the start and one at the end. T5 has one at the end. The Qwen-Image
+pipelines put a template around each prompt, and count the tokens after the first part of the
+template.
 """
 
 LIMITED_BY_CALL = ("T5Tokenizer", QWEN)
-"""Tokenizers whose limit is the parameter `LENGTH`, if the pipeline's call has it."""
+"""Tokenizers whose limit is the parameter `LENGTH` of the pipeline's call, if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,10 @@ class TextLimit:
     tokenizer
         Name of the tokenizer in its pipeline.
     tokens
-        Maximum number of tokens, including special tokens. None for the number that the tokenizer
-        states.
+        Maximum number of tokens, including special tokens. None if the tokenizer's own maximum
+        applies.
     special
-        Number of special tokens among these tokens.
+        Number of special tokens that count toward this maximum.
     """
 
     tokenizer: str

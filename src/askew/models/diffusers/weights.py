@@ -1,4 +1,4 @@
-"""Safetensors files: their headers, which describe weights, and single weights."""
+"""Reading of safetensors files: headers, which describe the weights, and individual weights."""
 
 import math
 import struct
@@ -13,14 +13,17 @@ from askew.errors import ModelError
 from askew.store.foreign import json_value
 
 FLOATS = ("F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2")
-"""Number formats that are converted on loading. Weights in other formats keep their size."""
+"""Number formats that are converted when weights are loaded.
+
+Weights in other formats keep their size.
+"""
 
 MOST_HEADER_BYTES = 100_000_000
 """Maximum size of the header of a safetensors file. The safetensors library has the same limit."""
 
 
 def weights_bytes(file: Path, dtype: torch.dtype) -> int:
-    """Return how many bytes the weights of a safetensors file need once they are loaded as `dtype`.
+    """Return the number of bytes that a safetensors file's weights need when loaded as `dtype`.
 
     Only the header of the file is read.
 
@@ -63,7 +66,7 @@ def weights_header(file: Path) -> Mapping[str, Mapping[str, Any]]:
 
 
 def find_weight(files: Iterable[Path], ending: str) -> torch.Tensor | None:
-    """Read the first weight whose name has an ending; None if no file contains such a weight.
+    """Read the first weight whose name ends with a given suffix; None if no file contains one.
 
     Raises
     ------
