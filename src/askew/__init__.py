@@ -72,7 +72,7 @@ MODULES = {
     "load_mitigation": "askew.mitigations.base",
     "read_plan": "askew.plan",
 }
-"""Modules of public classes and functions, by name."""
+"""The module that defines each public class or function, by the name of that class or function."""
 
 COMMANDS = {
     "audit": "askew.methods.audit.command",
@@ -86,7 +86,7 @@ COMMANDS = {
     "rank": "askew.studies.rank.command",
     "watch": "askew.studies.watch.command",
 }
-"""Modules of the functions that are also commands, by name."""
+"""The module that defines each function that is also a command, by the function's name."""
 
 for _point in entry_points(group="askew.methods"):  # methods of other packages
     COMMANDS.setdefault(_point.name.replace("-", "_"), f"{_point.module}.command")

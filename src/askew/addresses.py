@@ -1,4 +1,4 @@
-"""Server addresses. askew never writes down their user names, passwords and keys.
+"""Server addresses. askew never stores a user name, password or key that an address contains.
 
 Settings are stored in plans, results and reports, and options stay in the history of a shell.
 Therefore a setting must not contain a secret. By contrast, an address in an environment variable
@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from askew.errors import UsageError
 
 HARMLESS = ("api-version", "api_version", "version")
-"""Names of query parameters of an address whose values are not secret."""
+"""Names of query parameters whose values are not secret in an address."""
 
 KEYS_IN_ENVIRONMENT = (
     "put the key into the environment variable ASKEW_API_KEY. For an address that needs a password "
@@ -30,7 +30,7 @@ A password may contain a slash.
 
 
 def check_address(name: str, value: object) -> None:
-    """Check that a setting is not an address with a name, a password or a key.
+    """Check that a setting is not an address with a user name, a password or a key.
 
     Parameters
     ----------

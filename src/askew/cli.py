@@ -113,7 +113,7 @@ def commands() -> Iterator[tuple[str, str]]:
 
 
 def overview() -> RenderableType:
-    """Return the list of all commands, each with the first line of its documentation.
+    """Return a list of all commands; each comes with the first line of its documentation.
 
     This function avoids cyclopts, whose import takes longer than everything else.
     """

@@ -340,7 +340,7 @@ def _has_plan(folder: Path) -> bool:
 
 
 def _last_change(folder: Path) -> float:
-    """Return when a run (or its folder, if the run is unreadable) last changed, in seconds."""
+    """Return the Unix time at which a run (or, if it is unreadable, its folder) last changed."""
     try:
         return max(file.lstat().st_mtime for file in run_files(folder))
     except OSError:
@@ -470,7 +470,7 @@ def store_gc(store: Path = Path("runs/.askew"), /, *, yes: DeleteFlag = False) -
 
 
 def _unneeded(store: Store) -> tuple[frozenset[str], list[Path], str]:
-    """Return the ids and files that no run needs, and a text with their numbers."""
+    """Return image ids and files that no run needs, and a text that states how many there are."""
     ids, files = store.unneeded()
     size = decimal(sum(file.stat().st_size for file in files))
     return ids, files, f"{len(ids)} images, {len(files)} files ({size})"

@@ -12,10 +12,10 @@ from askew.findings import Head, LocatedEstimate, score_names, scored
 FIELDS = ("value", "low", "high", "corrected", "null", "p", "q", "n", "missing")
 OPERATORS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 UNNAMED = ("prompt", "set", "kind", "instrument")
-"""Kinds of names that a message about an estimate leaves out or writes differently."""
+"""Kinds of names that messages about estimates leave out or write in a different form."""
 
 Scores = Mapping[str, Callable[..., Iterator[LocatedEstimate]]]
-"""Functions that yield a score's estimates from findings, by the name of the score."""
+"""For each score's name, a function that yields the estimates of that score from findings."""
 
 _FORM = re.compile(
     r"\s*(?:(?P<where>.+?)\s*:\s*)?(?P<score>\w+)(?:\.(?P<field>\w+))?"
@@ -90,7 +90,8 @@ def check(conditions: Sequence[Condition], findings: object, result: object = No
     CheckFailed
         If a condition holds. The message lists all estimates for which a condition holds.
     UsageError
-        If no score is about the name in a condition, such as a misspelled axis.
+        If a condition names an axis, group or value that no score is about, for example because the
+        name is misspelled.
     """
     for condition in conditions:
         _check_place(condition, findings)

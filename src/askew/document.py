@@ -47,13 +47,13 @@ class EstimateRow:
     of : str, optional
         Value of the axis, such as "female".
     about : str, optional
-        All other names, such as "a: gender; b: nurse".
+        All other names that tell what the estimate is about, such as "a: gender; b: nurse".
     score : str
         Name of the score.
     value, low, high, level, null, corrected, p, q, n : float or int
         Fields of the estimate. See `Estimate`.
     missing : int
-        Number of images that gave no answer.
+        Number of images without an answer.
     """
 
     method: str
@@ -192,7 +192,7 @@ class Document(ABC):
 
 
 def rows(scores: Iterable[LocatedEstimate], method: str, model: str = "") -> list[EstimateRow]:
-    """Return a row for each estimate, in the same order.
+    """Return a row for each estimate, in the order of the estimates.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def without_formula(value: object) -> object:
 def as_text(number: int) -> str:
     """Return the digits of a number for a CSV file, with a quotation mark before them.
 
-    Spreadsheets and JavaScript would round a number above 2^53. As a text, it keeps its digits.
+    Spreadsheets and JavaScript would round a number above 2^53. A text keeps all digits.
     """
     return f"'{number}"
 

@@ -17,7 +17,7 @@ MALLOC_OPTIONS = {
     -1: 256 << 20,  # M_TRIM_THRESHOLD
     -3: 32 << 20,  # M_MMAP_THRESHOLD, whose largest value is 32 MiB
 }
-"""Limits in bytes: free memory to keep, and size of buffers that get no pages of their own."""
+"""Limits in bytes: freed memory to keep, and size below which buffers share the heap."""
 
 PACKAGES = "askew diffusers numpy pillow pydantic safetensors scipy torch transformers".split()
 

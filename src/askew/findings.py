@@ -39,7 +39,7 @@ from askew.types import (
 
 RESULTS_FILE = "results.json"
 FORMAT = 6
-"""Format of results.json. The format increases by one when askew can no longer read older files."""
+"""Number of the format of results.json. It increases when askew can no longer read older files."""
 
 Seed = Annotated[
     int,
@@ -111,7 +111,7 @@ class Instruments:
     vqa, embedder, llm
         Instruments of each kind.
     objective
-        The user's function that a search optimized.
+        The function, written by the user, that a search optimized.
     """
 
     vqa: Mapping[str, str] | None = None
@@ -136,7 +136,7 @@ class PictureSet:
     n
         Number of distinct images, including missing images.
     missing
-        Number of missing images by reason.
+        Number of missing images for each reason.
     pictures
         Ids of the images. None for missing images.
     seeds
@@ -205,10 +205,10 @@ class PictureSet:
 
 
 class ExtensibleRecord:
-    """A record that other records extend. Its fields come first in the extended records."""
+    """A record that other records extend. Its fields are the first fields of those records."""
 
     def into(self, kind: type[T], **more: object) -> T:
-        """Create a record of a kind from the fields of this record and `more` fields."""
+        """Create a record of another kind from the fields of this record and the fields `more`."""
         begin = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return kind(**begin, **more)
 
@@ -312,7 +312,7 @@ def with_q(node: T, family: Callable[[Address], Hashable]) -> T:
         The findings.
     family
         Function that returns the family of tests for an estimate's address. Tests of a family are
-        corrected together. Tests of the family None get no q-value.
+        corrected together. Tests whose family is None get no q-value.
     """
     q_values: dict[Address, float] = {}
     families = grouped(scored(node), lambda located: family(located.address))
@@ -389,7 +389,8 @@ def read(kind: type[T], path: Path) -> T:
     Raises
     ------
     UsageError
-        If the file does not fit this version of askew; the message names the place and the remedy.
+        If this version of askew cannot read the file. The message states which part is wrong, and
+        the remedy.
     """
     text = results_text(path)
     data = _strict_object(text, path)
@@ -527,9 +528,10 @@ def _identifying_fields(node: object, identifying: Mapping[str, bool]) -> Mappin
 
 @lru_cache
 def _annotations(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
-    """Return, by field, the name of its mapping's keys, and whether it identifies an entry.
+    """Return two dictionaries that contain the annotations of a record's fields, by field name.
 
-    Fields without the annotation are left out.
+    The first contains the name that a field gives to the keys of its mapping. The second contains
+    whether a field identifies its entry. Each dictionary omits fields that have no such annotation.
     """
     key_names = {}
     identifying = {}

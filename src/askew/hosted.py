@@ -1,4 +1,4 @@
-"""Servers with OpenAI's interface: requests, keys, and errors that tell the user what to do.
+"""Requests to servers that have OpenAI's interface, with errors that tell the user what to do.
 
 vLLM, Ollama, llama.cpp and hosted services have this interface. The address includes the version,
 as in http://localhost:11434/v1. OpenAI's client sends the requests. After a temporary failure,
@@ -105,8 +105,8 @@ class Server:
         Address, including the version. The query string of the address (?api-version=) is sent with
         each request. Errors show the address without the query and the password.
     timeout
-        Seconds without any data from the server after which a request fails, above 0. A complete
-        answer may take `DEADLINE` times as long.
+        Number of seconds, above 0, after which a request fails if the server sends no data. A
+        complete answer may take `DEADLINE` times as long.
     attempts
         Maximum number of times that a request is sent, at least 1.
 
@@ -364,7 +364,7 @@ def _code(body: object) -> str:
 
 
 def quoted(text: str, secrets: Iterable[str]) -> str:
-    """Return a server's message in one bounded line, without the secrets that it may repeat."""
+    """Return a server's message as one line of limited length, with any secrets removed."""
     for secret in filter(None, secrets):
         text = text.replace(secret, "***")
     line = " ".join(text.split())

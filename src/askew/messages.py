@@ -1,4 +1,4 @@
-"""Messages that a model or an instrument reports while it works, such as a server's pause."""
+"""Messages from a model or an instrument while it works, such as "the server asks for a pause"."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

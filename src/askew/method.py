@@ -53,7 +53,7 @@ RUNS = Path("runs")
 """Default folder of runs."""
 
 LABEL_LENGTH = 40
-"""Maximum number of characters of a plan's label in the name of a run folder."""
+"""Maximum number of characters of a plan's label that go into the name of a run folder."""
 
 DECIDING = frozenset({SUMS_FILE, PLAN_FILE, HASH_FILE, RESULTS_FILE, OPENED_FILE})
 """Files of a run that cannot be derived from other files.
@@ -103,7 +103,7 @@ class Method(Generic[P, G, F, R_co]):
     label
         Function that returns a short text about the plan, for the name of the run folder.
     scores
-        Functions that yield the estimates of a score for --fail-if, by the score's name. By
+        For each score's name, a function that yields the estimates of the score for --fail-if. By
         default, an estimate's score name is the name of its field.
     """
 
@@ -215,7 +215,7 @@ class Method(Generic[P, G, F, R_co]):
         return result
 
     def _make_share(self, plan: P, options: RunOptions) -> "ShareReport":
-        """Make the packs of one job among several jobs."""
+        """Make the packs that one of several jobs contributes to a run."""
         from askew.run.share import make_share
 
         def gather(run: Run) -> None:
@@ -323,7 +323,10 @@ class Method(Generic[P, G, F, R_co]):
 
 
 def _store_of(options: RunOptions) -> Path:
-    """Return the store of a run with these options. All runs in default folders share a store."""
+    """Return the folder of the store that a run with these options uses.
+
+    All runs in default folders share a store.
+    """
     run = Path(options.get("run") or RUNS / "any")
     return Path(options.get("store") or default_store(run))
 
@@ -480,7 +483,7 @@ class Result(Document, Generic[P, F]):
     def _files(self) -> dict[str, Path]:
         """Paths of images by id.
 
-        At first, it contains the paths of all images in the image sets.
+        The dictionary initially contains the paths of all images in the image sets.
         """
         names = [name for image_set in self.findings.sets for name in image_set.pictures if name]
         with Store(self.store, create=False) as store:
@@ -549,7 +552,7 @@ def _ignores_seeds(image_set: PictureSet) -> bool:
 
 
 def _distinct_counts(sets: Sequence[PictureSet]) -> str:
-    """Describe the numbers of distinct images in the first sets, and count the other sets."""
+    """State how many images in the first sets are distinct, and how many other sets there are."""
     counts = []
     for image_set in sets[:LARGEST_LIST]:
         distinct = sum(name is not None for name in image_set.pictures)

@@ -26,7 +26,7 @@ _instrument_option = partial(Parameter, group=Group("Instruments", sort_key=2))
 _image_option = partial(Parameter, group=Group("Your own images", sort_key=3))
 _statistics_option = partial(Parameter, group=Group("Statistics", sort_key=4))
 _run_option = partial(Parameter, group=Group("Run", sort_key=5))
-"""Functions that create an option, one for each section of the help."""
+"""Functions that create an option; each creates the options of one section of the help."""
 
 
 def pairs(
@@ -129,7 +129,7 @@ def numbers(kind: Callable[[str], object], wanted: str) -> Parameter:
     Parameters
     ----------
     kind
-        Function that reads one number.
+        Function that converts a text to a number.
     wanted
         Description of the numbers with an example, for error messages.
     """
@@ -531,7 +531,7 @@ FOLDER_SETTINGS = {
     )
 }
 FOLDER_SETTINGS |= {"file_column": "file", "group_column": "prompt_column"}
-"""Settings of `folder/PATH`, by option."""
+"""For each option about a folder, the setting of `folder/PATH` that the option sets."""
 
 READERS: Mapping[str, Callable[..., object]] = {
     "vqa": lambda given: tuple(names(given)),
@@ -560,7 +560,7 @@ def plan_fields(
     options
         Shared options that were given.
     folder
-        Field that contains the options about a folder's manifest.
+        Plan field that stores the options about a folder's manifest.
 
     Raises
     ------
@@ -662,7 +662,7 @@ class ProposalContext:
 
     @classmethod
     def of(cls, options: Mapping[str, object]) -> "ProposalContext":
-        """Return the context of a request.
+        """Return the settings and the cache of the language model for a request.
 
         Answers are kept in the store, because its folder is known before the run folder has a name.
         """

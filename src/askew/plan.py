@@ -36,7 +36,7 @@ def _checked_settings(settings: dict[str, Setting]) -> dict[str, Setting]:
 Settings = Annotated[dict[str, Setting], AfterValidator(_checked_settings)]
 
 CONNECTION_SETTINGS = frozenset(("url", "timeout", "concurrency"))
-"""Settings of hosted instruments and language models that cannot change an answer."""
+"""Names of those settings of instruments and language models that cannot change an answer."""
 
 
 def deciding_settings(
@@ -317,7 +317,7 @@ def parse_toml(text: str, source: str) -> dict[str, object]:
 
 
 def plan_head(path: Path) -> dict[str, object]:
-    """Return the fields before the first table in a run's plan, without checking them.
+    """Return the fields that precede the first table in a run's plan file, without checking them.
 
     Raises
     ------

@@ -132,7 +132,7 @@ HUGGING_FACE = {"model": "diffusers", "vqa": "transformers"}
 """Providers of networks from Hugging Face, by kind."""
 
 WRONG_ARGUMENTS = ("unexpected keyword argument", "multiple values for")
-"""Texts that identify a TypeError about settings that a factory does not take."""
+"""Texts in the message of a TypeError which show that a factory does not take a setting."""
 
 
 @lru_cache

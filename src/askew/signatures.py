@@ -19,7 +19,7 @@ NEXT_SECTION = re.compile(r"\n\n(?=\w+\n-+\n)")
 
 
 class Unset:
-    """The default of an option that is left out."""
+    """The default value that a signature shows for options that may be omitted."""
 
     def __repr__(self) -> str:
         return "..."

@@ -145,7 +145,7 @@ class MissingItem:
 
 
 MOST_EXAMPLES = 5
-"""Maximum number of examples for a reason."""
+"""Maximum number of examples to keep for each reason."""
 
 
 def missing_items(named: Iterable[tuple[str, object]]) -> tuple[MissingItem, ...]:
@@ -253,7 +253,7 @@ class Axis:
         return self.name.replace("_", " ")
 
     def read(self, answers: Sequence[str | Missing]) -> str | Missing:
-        """Return the value that follows from the answers to `self.questions`, in order."""
+        """Return the image's value, given the answers in the order of `self.questions`."""
         for answer in answers:
             if isinstance(answer, Missing):
                 return answer
@@ -274,7 +274,7 @@ class Picture:
     id : str
         SHA-256 of the encoded file.
     path : str
-        Path of that file.
+        Path of the encoded file.
     prompt : str
         Prompt of the image.
     seed : int, optional
@@ -320,7 +320,8 @@ class Estimate:
     n, missing : int
         Number of images with an answer, and number of images without an answer.
     null : float, optional
-        Mean of the score over sets of n images if there is no bias. None if the score has no null.
+        Mean of the score over sets of n images if there is no bias. None if this mean is not
+        defined for the score.
     max : float, optional
         Largest possible score. None if it is unbounded.
     corrected : float, optional
