@@ -96,7 +96,7 @@ DTYPE_OPTIONS = {
     "vqa": ", or state --vqa-arg dtype=float32",
     "embedder": ", or state --embedder-arg dtype=float32",
 }
-"""Advice about number formats, by kind of provider."""
+"""Advice on how to choose the number format (dtype) of a network, by kind of provider."""
 
 
 def deciding_facts(loaded: object) -> dict[str, str]:
@@ -176,7 +176,7 @@ def writer(string: str, **settings: object) -> Writer:
 
 
 def named(kind: Literal["method", "mitigation"], name: str) -> Any:
-    """Return the `Method` or the class of `Mitigation` with this name.
+    """Return the `Method`, or the subclass of `Mitigation`, that has this name.
 
     Raises
     ------

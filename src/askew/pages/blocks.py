@@ -49,7 +49,7 @@ E = Estimate | Missing
 """A score, or the reason why it is missing."""
 
 Scale = Literal["unit", "share", "signed", "fine", "points", "degrees", "range"]
-"""Range of the axis and format of the numbers.
+"""Scale of a chart: the range of its axis and the format of its numbers.
 
 - unit: from 0 to 1, or to the largest score if that is above 1
 - share: from 0 to 100 %

@@ -1,4 +1,4 @@
-"""Renderer for a page as a self-contained HTML file.
+"""Renderer that writes a page as a self-contained HTML file.
 
 The file uses no scripts, no inline styles and no external files.
 """

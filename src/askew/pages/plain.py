@@ -1,4 +1,4 @@
-"""Conversion of blocks to texts and tables, for Markdown, terminals, and the data of a plot."""
+"""Conversion of blocks to texts and tables, for Markdown, terminals, and the data behind plots."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

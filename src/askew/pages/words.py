@@ -373,7 +373,7 @@ def perceived(axis: str) -> str:
 
 
 def set_label(name: str) -> str:
-    """Return the name of an image set: "the baseline images", or its condition."""
+    """Return the name of an image set: "the baseline images", or the condition of the set."""
     if name == "initial":
         return "the baseline images"
     return shorten(name.removeprefix("condition: "), 60)

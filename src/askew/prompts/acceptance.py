@@ -1,8 +1,9 @@
-"""Checks of the texts that a language model writes.
+"""Checks that askew applies to texts written by a language model.
 
-askew accepts a counterfactual prompt only if it states its value about the subject and changes only
-one concept. askew accepts a variation only if it keeps everything in the prompt. Values are
-compared by meaning (see `askew.prompts.meanings`), so "an elderly nurse" states the value "old".
+askew accepts a counterfactual prompt only if it states that the subject has the intended value, and
+changes only one concept. askew accepts a variation only if it keeps everything in the prompt.
+Values are compared by meaning (see `askew.prompts.meanings`), so "an elderly nurse" states the
+value "old".
 """
 
 import re
@@ -78,7 +79,7 @@ _EXCLUSION = re.compile(
     re.I,
 )
 _REACH_OF_NEGATORS = 4
-"""Maximum number of words by which a negator such as "not" may precede the value that it denies."""
+"""Maximum distance, in words, between a negator such as "not" and the value that it denies."""
 
 _SAME_PERSON = re.compile(r"\s+who\s+(?:is|are)\s+", re.I)
 _BREAK = re.compile(r"[,.;:!?|]")
@@ -216,7 +217,8 @@ def counterfactual_fault(
     values
         All values of the axis.
     stated
-        Whether the prompt may state a value of the axis, whose words the new value may replace.
+        Whether the prompt may state a value of the axis. If so, the new value may replace the words
+        for the old value.
     doubtful
         Whether to accept a value even if askew does not know it as a value of the axis.
 
@@ -485,7 +487,7 @@ def _shares_word(text: str, words: Collection[str]) -> bool:
 
 
 def _is_alike_any_part(word: str, others: Collection[str]) -> bool:
-    """Check whether a word, or each part of a hyphenated word, is similar to a given word."""
+    """Check whether a word, or each part of a hyphenated word, is similar to one of `others`."""
     parts = re.split(r"-", word)
     return _is_alike_any(word, others) or all(_is_alike_any(part, others) for part in parts)
 
@@ -528,7 +530,7 @@ def _lost_fault(prompt: str, text: str, axis: str, *, stated: bool) -> str | Non
 
 
 def _is_split(word: str, words: Collection[str]) -> bool:
-    """Check whether all parts of a hyphenated word are among the words."""
+    """Check whether all parts of a hyphenated word are among the given words."""
     parts = word.split("-")
     return len(parts) > 1 and set(parts) <= set(words)
 
@@ -581,7 +583,7 @@ def _axis_words(text: str, axis: str) -> list[str]:
 
 
 def key_words(text: str) -> list[str]:
-    """Return the meaningful words of a text, in the singular, without a frame ("a photo of")."""
+    """Return the meaningful words of a text in the singular, without "a photo of" and the like."""
     frame = FRAME.match(text)
     words = simplify(text[frame.end() :] if frame else text).split()
     return [_singular(word) for word in words if word not in _SMALL_WORDS]
@@ -612,8 +614,8 @@ def values_agree(value: str, answer: str, others: Collection[str]) -> bool:
     Returns
     -------
     bool
-        True if the answer contains at least one word of the value, and no other value has more
-        words in the answer.
+        True if the answer contains at least one word of the value, and does not contain more words
+        of any other value.
     """
     shared = _shared_words(value, answer)
     return shared > 0 and all(_shared_words(other, answer) <= shared for other in others)

@@ -1,4 +1,4 @@
-"""Lenient parsers for the answers of language models.
+"""Lenient parsers for answers from language models.
 
 The parsers accept the papers' formats and tolerate common mistakes. `askew.prompts.acceptance`
 checks the texts in the answers.
@@ -18,7 +18,7 @@ from askew.store.foreign import MOST_LEVELS, check_limits
 _SIGN = re.compile(r"""["'\\\[\]{}]""")
 _SEPARATORS = re.compile(r"[, \n\r\t]*")
 _MAX_STARTS = 40
-"""Number of opening brackets to try before rejecting an answer."""
+"""Number of opening brackets at which askew tries to parse an answer before rejecting it."""
 
 _LONGEST = 2**19
 """Maximum length of an answer, in characters."""
@@ -31,7 +31,7 @@ REMARK = re.compile(
     r"as requested|certainly[,!]|of course[,!]|okay[,!])",
     re.I,
 )
-"""First words of an answer that refuses the task or comments on itself."""
+"""Opening words of answers that refuse the task, or that precede the answer with a remark."""
 
 _COMPLETE_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(?=\s*[,\]])')
 _ITEM = re.compile(r"^\s*(?:\d+\s*[.):]|[-•*])\s+(\S.*)$", re.M)
@@ -53,9 +53,9 @@ class ParsedAxis:
     Attributes
     ----------
     name
-        Name in any spelling; "" if the model gives no name.
+        Name of the axis, in any spelling; "" if the model gives no name.
     kind
-        Kind in any wording, in lower case.
+        Kind of axis in the model's wording, in lower case.
     counterfactuals
         Pairs (value, prompt). The value is "" if the model names none.
     unreadable
@@ -342,7 +342,7 @@ def read_axes(value: Any) -> list[ParsedAxis]:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Return the content of an object whose only field contains axes, or the value unchanged."""
+    """Return a value, or the content of its only field if that field contains the axes."""
     if not isinstance(value, Mapping) or len(value) != 1:
         return value
     inner = next(iter(value.values()))
@@ -352,7 +352,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _is_collection_of_axes(inner: list[Any] | dict[Any, Any]) -> bool:
-    """Check whether a list contains named axes, or an object contains only lists and objects."""
+    """Check whether a value is a list of named axes, or an object of only lists and objects."""
     if isinstance(inner, dict):
         return all(isinstance(part, dict | list) for part in inner.values())
     if not all(isinstance(part, dict) for part in inner):

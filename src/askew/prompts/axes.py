@@ -32,7 +32,7 @@ PHRASE_START = re.compile(
 """First words of phrases that follow a noun. All other phrases are adjectives."""
 
 FormPlace = Literal["after", "clause", "before", "frame"]
-"""Position of the words for a value.
+"""Position of a value's words in a prompt.
 
 - after: the words follow the noun
 - clause: the words are at the end of the clause
@@ -71,7 +71,7 @@ class CatalogueAxis:
     subject_kinds
         Kinds of nouns that can have a value of the axis; "any" for all nouns.
     forms
-        Form of each value in counterfactual prompts.
+        For each value, its wording in counterfactual prompts.
     plain_forms
         The same forms, but with a paper's wording replaced by better English.
     synonyms
@@ -146,7 +146,7 @@ def find_catalogue_axis(name: str) -> CatalogueAxis:
 
 @lru_cache(maxsize=1024)
 def canonical_name(name: str) -> str:
-    """Return the catalog's name for an axis that has another spelling or an alias ("sexes").
+    """Return the catalog's name for an axis, given any spelling or an alias such as "sexes".
 
     A name that is not in the catalog is returned unchanged.
     """

@@ -65,7 +65,8 @@ class Writer(Protocol):
     name
         Name of the generator in results and messages.
     fingerprint
-        Text that changes whenever the generator's texts may change.
+        Text that identifies the generator and its settings. It changes whenever the generator might
+        write different prompts.
     concurrency
         Number of prompts that the generator can process at the same time.
     """

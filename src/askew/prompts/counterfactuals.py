@@ -96,7 +96,7 @@ def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = 
     """Return a prompt with one concept changed, so that it states a value.
 
     For example, "A photo of a doctor" with the value "female" becomes "A photo of a female doctor".
-    If people are joined by "and", all of them are changed.
+    If a prompt joins several people by "and", the change applies to all of them.
 
     Parameters
     ----------
@@ -359,13 +359,13 @@ def _continues_with_verb(parsed: ParsedPrompt, after: int) -> bool:
 
 
 def _joins_relative_clause(parsed: ParsedPrompt, words: str, after: int) -> bool:
-    """Check whether the words can continue a "who is" at this place in the prompt."""
+    """Check whether "who is" follows at index `after` and the words to insert begin with "who"."""
     is_relative = parsed.lower(after) == "who" and parsed.lower(after + 1) in ("is", "are")
     return is_relative and words.startswith("who ")
 
 
 def _joins_other_clause(parsed: ParsedPrompt, words: str, after: int) -> bool:
-    """Check whether the words can continue a "who" with another verb, as in "who works"."""
+    """Check whether "who" and another verb follow, and the words to insert begin with "who"."""
     is_relative = parsed.lower(after) == "who" and parsed.lower(after + 1) not in ("is", "are", "")
     return is_relative and words.startswith("who ")
 

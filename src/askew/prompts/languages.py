@@ -57,7 +57,7 @@ _LETTERS: Mapping[str, str] = {
     "Italian": "ìò",
     "Portuguese": "ãõ",
 }
-"""Letters that distinguish languages with the same articles."""
+"""For each language, letters that distinguish it from languages with the same articles."""
 
 _LEAST_SHARE = 0.3
 """Minimum share of a text's letters in a non-Latin script to infer the language from the script."""

@@ -70,7 +70,7 @@ class LexiconWriter:
         Function that checks whether a model's vocabulary includes all words of a text, so that the
         generator writes only texts that the model understands.
     vocabulary
-        Name of this vocabulary; "" if there is no restriction.
+        Name of the model's vocabulary; "" if texts may contain any words.
     on
         Whether to propose axes that the prompt leaves open, axes that it states, or both.
     """

@@ -60,13 +60,16 @@ _DOES = re.compile(
 """Words that state an activity if they follow a person."""
 
 _VIEW = re.compile(r"(?:an? |the )?(?:[\w-]+ )?(?:close-?up|view|shot|scene)\b", re.I)
-"""Openings of prompts, such as "a close-up", that are frames themselves."""
+"""Openings of prompts, such as "a close-up", to which no other frame can be added."""
 
 _ORDER = (
     "doing acting environment people where beside setting geography culture when weather "
     "time_of_day season era palette lighting viewpoint"
 ).split()
-"""Order of the aspects that are added at the same position. Other aspects follow these aspects."""
+"""Order in which aspects are added if they have the same position in a prompt.
+
+Other aspects follow these aspects.
+"""
 
 _PLACES: tuple[FormPlace, ...] = get_args(FormPlace)
 
@@ -398,7 +401,7 @@ class _DescribedSubject:
 
 
 def main_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
-    """Return the phrase that a prompt is about: the first person, or the first noun."""
+    """Return the phrase that a prompt is about: the first person, otherwise the first noun."""
     return next(iter(parsed.subjects({"person"}) or parsed.phrases), None)
 
 

@@ -1,4 +1,4 @@
-"""Parser for the noun phrases in a prompt and for the values of an axis that it states."""
+"""Parser for the noun phrases in a prompt, and for the axis values that the prompt states."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
