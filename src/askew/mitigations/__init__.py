@@ -32,9 +32,9 @@ def open_model(name: str, settings: Mapping[str, object]) -> Model | Collection:
 
 
 def open_model_if_fast(name: str, settings: Mapping[str, object]) -> Model | Collection | None:
-    """Open a model with `open_model`, or return None if opening it takes seconds.
+    """Open a model with `open_model`; return None, without opening it, if opening takes seconds.
 
-    When askew plans a run, it asks a model how many images suit it, or which images it has. askew
-    does not ask a model that takes seconds to open.
+    To plan a run, askew needs a model's suggested number of images, or the list of a collection's
+    images. For models that take seconds to open, askew plans without this information.
     """
     return None if registry.opens_slowly(name) else open_model(name, settings)

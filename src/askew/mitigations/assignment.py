@@ -1,4 +1,4 @@
-"""Assignment of values and prompts to images, so that each value or prompt gets its share."""
+"""Assign values and prompts to images so that each value or prompt gets its share of the images."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ from askew.models.base import Request
 from askew.store.files import sha256
 
 HALTON_BASES = (2, 3, 5, 7, 11, 13)
-"""Bases of Halton's sequence, one for each axis whose values are requested separately."""
+"""Bases of Halton sequences, one base for each axis whose values are requested separately."""
 
 HASH_DIGITS = 13
 HASH_VALUES = 16**13
-"""Number of hexadecimal digits of a hash that become a number in [0, 1).
+"""Number of leading hexadecimal digits of a hash that askew converts to a number in [0, 1).
 
 The 52 bits of these digits fit into a float. `HASH_VALUES` is the number of possible values.
 """
@@ -21,34 +21,35 @@ The 52 bits of these digits fit into a float. `HASH_VALUES` is the number of pos
 Rule = Literal["quota", "independent"]
 """Rule that assigns a value or a prompt to each image.
 
-With "quota", each part gets its share of the images, up to a difference of a few images. This holds
-for any number of images. With "independent", the seed of each image decides, as in a service that
-draws at random for each image.
+With "quota", each value or prompt gets its share of the images, to within a few images, however
+many images are made. With "independent", each image's seed determines its value or prompt, as in a
+service that draws one at random for each image.
 """
 
 
 def choose_part(
     shares: Sequence[float], prompt: str, request: Request, rule: Rule = "quota", axis: int = 0
 ) -> int:
-    """Return the index of the part (the value or the prompt) that is assigned to an image.
+    """Return the index of the part (value or prompt) that is assigned to an image.
 
-    With the rule "quota", the point at position `number` in Halton's sequence decides, after a
-    shift that depends on the prompt. At `axis` 0, two equal parts then get exactly half of the
-    images each, for every even number of images. The points of several axes fill the unit square
-    evenly. If the request has no number, or the rule is "independent", the image's seed decides.
+    With the rule "quota", a point in [0, 1) selects the part: the point at position `number` in a
+    Halton sequence, shifted by an amount that depends on the prompt. At `axis` 0, two parts with
+    equal shares then get exactly half of the images each, for every even number of images. The
+    points for two axes fill the unit square evenly. If the request has no number, or the rule is
+    "independent", the image's seed determines the point.
 
     Parameters
     ----------
     shares
         Share of each part. Shares sum to 1.
     prompt
-        Text that determines the shift.
+        Prompt of the image, which determines the shift.
     request
         The requested image.
     rule
         Rule of assignment.
     axis
-        Position of the axis, which selects the base of the sequence.
+        Position of the axis, which selects the base of the Halton sequence.
 
     Returns
     -------
@@ -64,7 +65,7 @@ def choose_part(
 
 
 def _halton_point(number: int, base: int, shift: float) -> float:
-    """Return the point at position `number` in Halton's sequence plus `shift`, in [0, 2)."""
+    """Return `shift` plus the point at position `number` in a Halton sequence, in [0, 2)."""
     point = shift
     unit = 1.0
     while number:

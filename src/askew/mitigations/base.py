@@ -1,6 +1,7 @@
-"""Base class of mitigations, which are stored as TOML files and wrap a model.
+"""Base class of mitigations.
 
-Every command that measures a model can then measure the mitigated model.
+A mitigation is stored as a TOML file and wraps a model, so that every command that measures a model
+can also measure the mitigated model.
 """
 
 from collections import Counter
@@ -22,25 +23,26 @@ from askew.store.files import digest_of, read_text
 from askew.types import Missing
 
 DIGEST = "digest"
-"""Name of the digest in a mitigation's file. Files that are written by hand need no digest."""
+"""Key of the digest in a mitigation file. Files that are written by hand need no digest."""
 
 TOLERANCE = 1e-6
-"""Largest difference from 1 at which a sum of shares still counts as 1."""
+"""Maximum difference from 1 at which a sum of shares still counts as 1."""
 
 
 class Mitigation(PlanPart):
-    """Change of a model that is meant to reduce its bias.
+    """Change to a model that is meant to reduce the model's bias.
 
-    A technique is a subclass. Its entry point in `askew.mitigations` has the name `method`.
+    Each technique is a subclass. The name of its entry point in the group `askew.mitigations` is
+    `method`.
 
     Attributes
     ----------
     method
         Name of the entry point.
     targets
-        Target share of each value, by axis. Empty for a technique without target shares.
+        Target share of each value, by axis. Empty if the technique has no target shares.
     repeatable
-        True if several mitigations of this technique can change the same model.
+        True if several mitigations that use this technique can change the same model.
     """
 
     repeatable: ClassVar[bool] = False
@@ -65,7 +67,7 @@ class Mitigation(PlanPart):
 
     @property
     def cost(self) -> float:
-        """Network evaluations per image, relative to the model without the mitigation."""
+        """Number of network evaluations per image, divided by the number without the mitigation."""
         return 1.0
 
     def wrap(self, model: Model) -> Model:
@@ -99,7 +101,7 @@ class Mitigation(PlanPart):
         return set()
 
     def conflict_with(self, other: "Mitigation") -> str | None:
-        """Return why this mitigation and another cannot change the same model, or None if they can.
+        """Return why this and another mitigation cannot change the same model; None if they can.
 
         Parameters
         ----------
@@ -109,7 +111,7 @@ class Mitigation(PlanPart):
         Returns
         -------
         str or None
-            Reason and remedy, as parts of a sentence.
+            Reason and remedy, as clauses of a sentence.
         """
         if self.method == other.method and not self.repeatable:
             return "a model can have only a single mitigation of this technique; leave out a file"
@@ -126,7 +128,7 @@ class Mitigation(PlanPart):
         return request.prompt
 
     def possible_prompts(self, prompt: str) -> list[str]:
-        """Return all prompts that the model may receive in place of a prompt."""
+        """Return all prompts that the model may receive in place of the user's prompt."""
         return [prompt]
 
     def steer(
@@ -134,8 +136,7 @@ class Mitigation(PlanPart):
     ) -> AbstractContextManager[None]:
         """Return a context manager that makes a pipeline produce mitigated images.
 
-        Contexts of several mitigations may be nested. In nested contexts, all mitigations change
-        the images.
+        The contexts of several mitigations may be nested. All of them then change the images.
 
         Parameters
         ----------
@@ -144,8 +145,8 @@ class Mitigation(PlanPart):
         requests
             Requests for the images of one call of the pipeline, with the user's prompts.
         prompts
-            Prompts that the pipeline receives, which a policy may have changed. The default is the
-            prompts of the requests.
+            Prompts that the pipeline receives, which a policy may have changed. By default, the
+            prompts in `requests`.
         """
         return nullcontext()
 
@@ -159,19 +160,19 @@ class Mitigation(PlanPart):
         return digest_of(self.model_dump(mode="json"))[:16]
 
     def fingerprint_on(self, model: Model) -> str:
-        """Digest of everything in the mitigation that affects the images of a model.
+        """Digest of everything in the mitigation that affects the images made by a given model.
 
         This digest differs from `fingerprint` if earlier versions of askew made other images with
-        the model.
+        this mitigation and model.
         """
         return self.fingerprint
 
     def with_digest(self) -> Self:
-        """Return the mitigation with a digest of its learned content, which reveals damage."""
+        """Return the mitigation with a digest of its learned content, which can reveal damage."""
         return self
 
     def extra_files(self) -> Mapping[str, bytes]:
-        """Return the contents of files that are written next to the TOML file, by suffix."""
+        """Return the contents of the files to write next to the TOML file, by file suffix."""
         return {}
 
     def to_toml(self) -> str:
@@ -184,8 +185,8 @@ class Mitigation(PlanPart):
 class MitigationStack:
     """Mitigations that change the same model.
 
-    Prompt policies change the prompts first, in the order of the mitigations. Then techniques that
-    work inside the network steer the images of the changed prompts.
+    First, prompt policies change the prompts, in the order of the mitigations. Then, techniques
+    that work inside the network steer the generation of images for the changed prompts.
 
     Attributes
     ----------
@@ -201,7 +202,7 @@ class MitigationStack:
         Raises
         ------
         UsageError
-            If the mitigation conflicts with a mitigation of the stack.
+            If the mitigation conflicts with a mitigation that is already in the stack.
         """
         for earlier in self.mitigations:
             reason = mitigation.conflict_with(earlier)
@@ -213,7 +214,7 @@ class MitigationStack:
         return MitigationStack((*self.mitigations, mitigation))
 
     def fingerprint_on(self, model: Model) -> str:
-        """Return a digest of everything in the mitigations that affects the images of a model."""
+        """Return a digest of everything in the mitigations that affects images made by a model."""
         fingerprints = [mitigation.fingerprint_on(model) for mitigation in self.mitigations]
         if len(fingerprints) == 1:
             return fingerprints[0]
@@ -226,7 +227,7 @@ class MitigationStack:
         return request.prompt
 
     def possible_prompts(self, prompt: str) -> list[str]:
-        """Return all prompts that the model may receive in place of a prompt."""
+        """Return all prompts that the model may receive in place of the user's prompt."""
         prompts = [prompt]
         for mitigation in self.mitigations:
             prompts = [sent for text in prompts for sent in mitigation.possible_prompts(text)]
@@ -243,7 +244,7 @@ class MitigationStack:
     def steer(
         self, pipeline: Any, requests: Sequence[Request], prompts: Sequence[str]
     ) -> Iterator[None]:
-        """Let all mitigations steer a pipeline inside the `with` block."""
+        """Let all mitigations steer a pipeline in this context."""
         with ExitStack() as contexts:
             for mitigation in self.mitigations:
                 contexts.enter_context(mitigation.steer(pipeline, requests, prompts))
@@ -260,7 +261,7 @@ class MitigatedModel:
     stack, model
         The mitigations and the wrapped model.
     settings
-        The model's settings, with the fingerprint of the mitigations.
+        The wrapped model's settings, and the fingerprint of the mitigations.
     watch
         Function that returns a context manager, or None. The context is open while the pipeline
         makes images. The function receives the pipeline and the requests with their original
@@ -305,7 +306,7 @@ class MitigatedModel:
 
     @contextmanager
     def _steered_pipeline(self, originals: Mapping[Request, Request]) -> Iterator[None]:
-        """Let the model call `steer` and `watch` with the original of each changed request."""
+        """In this context, let `steer` and `watch` receive the original requests."""
         watch = self.watch
 
         def steer(pipeline: Any, sent: Sequence[Request]) -> AbstractContextManager[None]:
@@ -324,7 +325,7 @@ class MitigatedModel:
             self.model.watch = None
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Return all words that the model does not know in the prompts that it may receive."""
+        """Return all unknown words in the prompts that the model may receive."""
         words: set[str] = set()
         for text in self.stack.possible_prompts(prompt):
             words.update(self.model.unknown_words(text))
@@ -334,7 +335,7 @@ class MitigatedModel:
 class MitigatedPipeline:
     """Diffusers pipeline that makes mitigated images.
 
-    The images of a prompt are numbered from 0, across all calls. Other attributes come from the
+    For each prompt, images are numbered from 0, across all calls. Other attributes come from the
     original pipeline.
     """
 
@@ -359,8 +360,8 @@ class MitigatedPipeline:
         num_images_per_prompt
             Number of images for each prompt.
         **arguments
-            Other arguments of the pipeline. `generator` is one generator, or a list with a
-            generator for each image.
+            Other arguments of the pipeline. `generator` is a single generator, or a list with one
+            generator per image.
         """
         distinct = [prompt] if isinstance(prompt, str) else list(prompt)
         prompts = [text for text in distinct for _ in range(num_images_per_prompt)]

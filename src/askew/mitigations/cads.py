@@ -1,6 +1,7 @@
-"""CADS (Sadat et al. 2024), and two baselines: techniques that any user could apply.
+"""CADS (Sadat et al. 2024), and two baseline techniques that any user could apply.
 
-CADS adds noise to the encoded text in early steps, so that the images vary more.
+CADS adds noise to the encoded text in the early denoising steps, which makes the images more
+diverse.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ class CADS(Steering):
         y'  = sqrt(gamma) y + noise sqrt(1 - gamma) n
         y'' = mixing rescaled(y') + (1 - mixing) y'
 
-    for standard normal n, where y' is rescaled to the mean and standard deviation of y. At times t
-    = 1 - step / steps, gamma is 1 up to `begin`, falls linearly, and is 0 from `end` on. The
-    unconditional and the conditional states receive different noise. The image's seed determines
-    the noise. The pooled vectors of SDXL and SD3 receive noise in the same way, since they describe
-    the prompt, too.
+    for standard normal n, where y' is rescaled to the mean and standard deviation of y. At time t =
+    1 - step / steps, gamma is 1 for t up to `begin`, falls linearly between `begin` and `end`, and
+    is 0 for t from `end` on. The unconditional and the conditional states receive different noise.
+    The image's seed determines the noise. The pooled vectors of SDXL and SD3 receive noise in the
+    same way, because they also encode the prompt.
 
-    Mean and standard deviation are computed per row, so that no image depends on the other images
-    of its batch. The public plug-in of CADS computes both over the batch.
+    askew computes the mean and the standard deviation for each row, so that no image depends on the
+    other images in its batch. The public CADS plug-in computes them over the batch.
 
     Attributes
     ----------
@@ -68,7 +69,7 @@ class CADS(Steering):
         return 0.0 if t >= self.end else (self.end - t) / (self.end - self.begin)
 
     def fingerprint_on(self, model: Model) -> str:
-        """Digest that differs from `fingerprint` for models with pooled vectors.
+        """Digest that differs from `fingerprint` if the model has pooled vectors.
 
         In earlier versions of askew, pooled vectors received no noise.
         """
@@ -87,7 +88,10 @@ class CADS(Steering):
         return TextInputs(states=self._annealed(texts.states, gamma, call, "cads"), pooled=pooled)
 
     def _annealed(self, rows: Tensor, gamma: float, call: NetworkCall, *purpose: str) -> Tensor:
-        """Add noise to rows (2 B, …), with a random generator for each image and purpose."""
+        """Add noise to 2 B rows.
+
+        Each combination of image and `purpose` has its own random generator.
+        """
         import torch
 
         seeds = [derived_seed(request.seed, *purpose) for request in call.requests]
@@ -112,9 +116,9 @@ def anneal(states: Tensor, noise: Tensor, gamma: float, scale: float, mixing: fl
         States y of shape (rows, tokens, d), or pooled vectors of shape (rows, d). Mean and
         (unbiased) standard deviation are computed for each row.
     noise
-        Standard normal noise n, in the shape of `states`.
+        Standard normal noise n, of the same shape as `states`.
     gamma
-        Remaining share of the condition, in [0, 1].
+        Share gamma of the condition that remains, in [0, 1].
     scale
         Standard deviation of the noise.
     mixing
@@ -123,7 +127,7 @@ def anneal(states: Tensor, noise: Tensor, gamma: float, scale: float, mixing: fl
     Returns
     -------
     Tensor
-        Annealed states, in the shape of `states`.
+        Annealed states, of the same shape as `states`.
     """
     noised = gamma**0.5 * states + scale * (1 - gamma) ** 0.5 * noise
     mean, deviation = _row_moments(states)
@@ -181,7 +185,7 @@ class NegativePrompt(Steering):
     words: str = ""
 
     def check_class(self, pipeline_class: type, owner: str = "") -> None:
-        """Raise UsageError if the pipeline is of another kind or the words are missing."""
+        """Raise UsageError if the pipeline cannot be steered, or if the words are missing."""
         super().check_class(pipeline_class, owner)
         if not self.words:
             raise UsageError(
@@ -189,7 +193,7 @@ class NegativePrompt(Steering):
             )
 
     def fingerprint_on(self, model: Model) -> str:
-        """Digest that differs from `fingerprint` for models with pooled vectors.
+        """Digest that differs from `fingerprint` if the model has pooled vectors.
 
         In earlier versions of askew, the pooled vector came from the empty prompt.
         """
@@ -198,5 +202,5 @@ class NegativePrompt(Steering):
         return self.fingerprint
 
     def change_texts(self, texts: TextInputs, call: NetworkCall) -> TextInputs:
-        """Replace the unconditional half of the texts by the negative prompt."""
+        """Replace the unconditional half of the encoded texts by the encoded negative prompt."""
         return texts.with_unconditional(call.encoded_negative(self.words))

@@ -1,6 +1,7 @@
-"""Entanglement guidance, the mitigation of BiasMap: it separates two words in the image.
+"""Entanglement guidance, the mitigation from BiasMap.
 
-In each step, guidance reduces the overlap of the places that attend to the two words.
+It separates the image regions of two words: in each guided step, it reduces the overlap between the
+regions that attend to each word.
 """
 
 from __future__ import annotations
@@ -22,30 +23,30 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 AREA = 0.3
-"""Share of an attention map that its mask covers."""
+"""Share of an attention map that the map's mask covers."""
 
 GAMMA = 0.01
-"""Entropic regularization of the optimal transport that computes a mask."""
+"""Strength of entropic regularization in the optimal transport that computes a mask."""
 
 ROUNDS = 20
-"""Number of rounds that balance the optimal transport."""
+"""Number of iterations that balance the optimal transport."""
 
 PREDICTIONS = ("epsilon", "v_prediction")
-"""Prediction types for which the predicted noise can be changed."""
+"""Scheduler prediction types for which the predicted noise can be changed."""
 
 Variant = Literal["paper", "code"]
 
 
 @dataclass(frozen=True, slots=True)
 class AttributionWords:
-    """Encoded attribution prompt for an image and an axis.
+    """Encoded attribution prompt, which contains the axis's name and the word to separate it from.
 
     Attributes
     ----------
     vectors
         Vectors of the prompt's tokens, of shape (tokens, d).
     axis, against
-        Token positions of the axis's name, and of the word that it is separated from.
+        Token positions of the axis's name, and of the word from which guidance separates it.
     """
 
     vectors: Tensor
@@ -70,31 +71,33 @@ class LayerQueries:
 
 
 class Entanglement(Steering):
-    """Guidance that reduces the overlap of each target axis's name with a word of the prompt.
+    """Guidance that reduces the overlap between each target axis's name and a word in the prompt.
 
     The predicted noise changes by
 
         scale sqrt(1 - alpha_bar) grad_x sum_axes soft_iou(mask(A_axis), mask(A_against))
 
-    where x is the noisy latent. A_axis and A_against are attention maps from this step, for the
-    conditional half. These maps are summed over the layers of the down and up blocks, then scaled
-    to [0, 1]. If an image's gradient is longer than 1, it is shortened to length 1. If the network
-    predicts velocities, its output is changed so that the noise changes as above.
+    where x is the noisy latent. A_axis and A_against are the attention maps in this step for the
+    axis's name and for the other word. The maps come from the conditional half. They are summed
+    over the layers of the down and up blocks, then scaled to [0, 1]. If the norm of an image's
+    gradient exceeds 1, the gradient is scaled to norm 1. If the network predicts velocities, its
+    output is changed so that the noise changes by the amount above.
 
     Attributes
     ----------
     targets
-        Axes whose names are separated from the word. The target shares have no effect.
+        Target shares by axis. Guidance separates the axes' names from the word; the shares have no
+        effect.
     against
-        The word from which the axes are separated. The default is the prompt's occupation.
+        The word from which guidance separates the axes' names. By default, the prompt's occupation.
     scale
         Strength of the guidance. 0 turns it off.
     interval_steps
-        Number of steps from one guided step to the next. The first step is guided.
+        Interval between guided steps: 1 guides every step, 2 every second step. The first step is
+        guided.
     variant
-        With "paper", guidance follows the formula above. With "code", as in the published code,
-        maps are not scaled, a mask covers its share of each row, and gradients of length 1 or more
-        are ignored.
+        "paper" follows the formula above. "code" follows the published code, in which maps are not
+        scaled, a mask covers its share of each row, and gradients of norm 1 or more are ignored.
     """
 
     steers_outputs: ClassVar[bool] = True
@@ -107,13 +110,13 @@ class Entanglement(Steering):
 
     @property
     def cost(self) -> float:
-        """Relative cost, if a backward pass of the network costs as much as a forward pass."""
+        """Relative cost if a backward pass through the network costs as much as a forward pass."""
         return 1 + 1 / self.interval_steps if self.scale else 1.0
 
     def evaluate(
         self, network: Callable[[Tensor], Tensor], sample: Tensor, call: NetworkCall
     ) -> Tensor:
-        """Return the outputs of the network, changed so that guidance adds the scaled gradient."""
+        """Return the network's outputs, changed so that guidance adds the scaled gradient."""
         import torch
 
         if not self.scale or call.step % self.interval_steps:
@@ -133,7 +136,7 @@ class Entanglement(Steering):
     def _overlap_gradient(
         self, network: Callable[[Tensor], Tensor], sample: Tensor, call: NetworkCall
     ) -> tuple[Tensor, Tensor]:
-        """Return the outputs, and the gradient of the overlap at the conditional latents (B, …)."""
+        """Return the outputs, and the gradient of the overlap in the conditional latents."""
         import torch
 
         from askew.measure.attention.unet import cross_attention
@@ -159,7 +162,7 @@ class Entanglement(Steering):
     def _overlap(
         self, call: NetworkCall, image: int, layers: list[LayerQueries], shape: Any
     ) -> Tensor:
-        """Return the overlap of an image's soft masks, summed over the target axes."""
+        """Return the soft IoU of an image's two masks, summed over the target axes."""
         import torch
         from torch.nn.functional import interpolate
 
@@ -203,7 +206,10 @@ class Entanglement(Steering):
 
 
 def _layer_maps(layer: LayerQueries, image: int, words: AttributionWords, shape: Any) -> Tensor:
-    """Return a layer's attention maps (2, h, w) for an image, for the axis and for the word."""
+    """Return an image's two attention maps in a layer, for the axis and for the word.
+
+    The array has the shape (2, h, w).
+    """
     import torch
 
     attention = layer.attention
@@ -220,12 +226,12 @@ def _layer_maps(layer: LayerQueries, image: int, words: AttributionWords, shape:
 
 
 def soft_mask(map: Tensor, variant: Variant = "paper") -> Tensor:
-    """Return a differentiable mask of the highest values of a map.
+    """Return a differentiable mask that covers the highest values in a map.
 
-    The mask is near 1 where the map is highest, on a share `AREA` of the map. It is near 0
-    elsewhere. Entropic optimal transport computes the mask: it moves the map's values to 1 and 0 in
-    these shares. The cost is the squared distance, and the transport is balanced in `ROUNDS`
-    rounds. If a map has no clear edges, its mask covers a larger share.
+    The mask is near 1 on the share `AREA` of the map where the values are highest, and near 0
+    elsewhere. It is computed by entropic optimal transport, which moves a share `AREA` of the map's
+    values to 1 and the rest to 0. The cost is the squared distance, and `ROUNDS` iterations balance
+    the transport. If a map has no clear edges, its mask covers a larger share.
 
     Parameters
     ----------
@@ -263,13 +269,13 @@ def soft_mask(map: Tensor, variant: Variant = "paper") -> Tensor:
 
 
 def soft_iou(a: Tensor, b: Tensor) -> Tensor:
-    """Return the overlap of two soft masks: the sum of a b divided by the sum of a + b - a b."""
+    """Return the soft IoU of two masks: the sum of a b divided by the sum of a + b - a b."""
     shared = (a * b).sum()
     return shared / (a.sum() + b.sum() - shared)
 
 
 def _noise_factor(call: NetworkCall) -> float:
-    """Return how much the output must change so that the noise changes by sqrt(1 - alpha_bar).
+    """Return the change in the network's output that changes the noise by sqrt(1 - alpha_bar).
 
     This change is 0 at the first step if the schedule begins with pure noise.
     """

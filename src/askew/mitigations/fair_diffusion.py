@@ -12,33 +12,36 @@ if TYPE_CHECKING:
 
 
 class FairDiffusion(TargetSteering):
-    """Semantic guidance (SEGA, Brack et al. 2023) in addition to the guidance of the prompt.
+    """Semantic guidance (SEGA, Brack et al. 2023), added to the guidance from the prompt.
 
-    Each value c of a target axis is an edit. The network's outputs are o_u without a text, o_p with
-    the prompt and o_c with the text of the edit. With guidance scale G:
+    Each value c of a target axis is an edit with its own text. The network's outputs are o_u
+    without a text, o_p with the prompt and o_c with the edit's text. With guidance scale G:
 
         g_c = scale s_c (o_c - o_u), where |g_c| is at least its quantile `threshold`, else 0
         g   = sum_c w_c g_c + momentum m
         m   <- decay m + (1 - decay) g
         o   = o_u + G (o_p - o_u) + g
 
-    askew computes the quantile over the pixels of a channel. The requested value has direction s_c
-    = 1 and weight w_c = 1. If the axis has K values, each other value has s_c = -1 and w_c = 1 / (K
-    - 1). During the warm-up, the momentum m grows, but the edits have no effect. Outputs are noise
-    or velocity, whichever the network predicts. The defaults come from the authors' script.
+    askew computes the quantile over the pixels of each channel. The requested value has direction
+    s_c = 1 and weight w_c = 1. If the axis has K values, each other value has s_c = -1 and w_c = 1
+    / (K
+    - 1). During the warm-up, the momentum m grows, but the edits have no effect. The outputs are
+    noise or velocities, whichever the network predicts. The default settings come from the authors'
+    script.
 
     Attributes
     ----------
     words
-        Text of each edit, by "AXIS=VALUE". The default is, for example, "male person" for male.
+        Text of each edit, by "AXIS=VALUE". By default, for example, "male person" for the value
+        male.
     scale
         Guidance scale of the edits. 0 turns the edits off.
     threshold
-        Share of a channel's pixels that an edit leaves unchanged, in [0, 1).
+        Share of each channel's pixels that an edit leaves unchanged, in [0, 1).
     warm_up
-        Share of the steps before the edits begin, in [0, 1).
+        Share of the denoising steps that pass before the edits take effect, in [0, 1).
     momentum, decay
-        Weight of the momentum in g, and share of the momentum that each step keeps.
+        Weight of the momentum in g, and share of the momentum that is kept in each step.
     """
 
     transformers: ClassVar[bool] = True
@@ -55,7 +58,10 @@ class FairDiffusion(TargetSteering):
 
     @property
     def cost(self) -> float:
-        """Relative cost (2 + n) / 2: two evaluations for guidance and one per target value."""
+        """Relative cost (2 + n) / 2 for n target values.
+
+        Guidance needs two evaluations, and each value needs one more.
+        """
         edits = sum(len(shares) for shares in self.targets.values())
         return (2 + edits) / 2 if self.scale else 1.0
 
@@ -64,7 +70,7 @@ class FairDiffusion(TargetSteering):
         return self.words.get(f"{axis}={value}") or counterfactual("person", axis, value)
 
     def further_texts(self, call: NetworkCall) -> list[str]:
-        """Return the text of every value of every target axis."""
+        """Return the text of the edit for each value of each target axis."""
         if not self.scale:
             return []
         return [self.text(axis, value) for axis, shares in self.targets.items() for value in shares]
@@ -89,7 +95,10 @@ class FairDiffusion(TargetSteering):
         return torch.cat([unconditional, conditional + total / call.scale])
 
     def _edit_weights(self, call: NetworkCall) -> list[list[float]]:
-        """Return s_c w_c for every edit and image, with edits in the order of `further_texts`."""
+        """Return s_c w_c for each edit and each image.
+
+        The edits have the order of `further_texts`.
+        """
         requested = [self.requested_values(request) for request in call.requests]
         edit_weights = []
         for axis, shares in self.targets.items():
@@ -100,7 +109,7 @@ class FairDiffusion(TargetSteering):
         return edit_weights
 
     def _masked_edit(self, other: "Tensor", unconditional: "Tensor") -> "Tensor":
-        """Return scale (o_c - o_u), but 0 where its size is below the quantile of its channel."""
+        """Return scale (o_c - o_u), but 0 where its magnitude is below the channel's quantile."""
         import torch
 
         edit = self.scale * (other - unconditional)

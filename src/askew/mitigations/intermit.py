@@ -1,11 +1,11 @@
-"""InterMit (Shukla et al. 2025, arXiv 2505.17280): prompts that state values of a few chosen axes.
+"""InterMit (Shukla et al. 2025, arXiv 2505.17280): prompts state the values of a few chosen axes.
 
 The axes are chosen greedily, using the interactions between axes. Each step adds one axis, whose
 values the prompts then state in their target shares. askew adds the axis for which the predicted
 mean deviation of all axes from their references is smallest. The steps end when this predicted
 deviation reaches a bound. `askew.methods.mitigate` chooses the axes, and this module applies the
-choice. Only an abstract description of the paper's algorithm was available, so the rule follows
-this description and not the paper's code.
+choice. Only an abstract description of the paper's algorithm was available. Therefore, the rule
+follows this description and not the paper's code.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from askew.store.files import digest_of
 
 
 class InterMit(PromptReplacement):
-    """Mitigation that states values of a few axes in the prompt.
+    """Mitigation that states the values of a few axes in the prompt.
 
     Attributes
     ----------
@@ -33,8 +33,8 @@ class InterMit(PromptReplacement):
     prompts
         Prompts for which the axes were chosen. Other prompts are sent unchanged.
     steps
-        The axes whose values the prompts state, in the order of their choice. `targets` contains
-        the shares of their values.
+        The axes whose values the prompts state, in the order in which they were chosen. `targets`
+        contains the target shares of these values.
     """
 
     repeatable: ClassVar[bool] = True
@@ -80,14 +80,14 @@ class InterMit(PromptReplacement):
         return requested
 
     def prompt_for(self, request: Request) -> str:
-        """Return the prompt that states the requested values."""
+        """Return the prompt in which the requested values are stated."""
         text = request.prompt
         for axis, value in self.requested_values(request).items():
             text = counterfactual(text, axis, value)
         return text
 
     def possible_prompts(self, prompt: str) -> list[str]:
-        """Return a prompt for each combination of values."""
+        """Return one prompt for each combination of the axes' values."""
         texts = [prompt]
         if prompt not in self.prompts:
             return texts
@@ -98,7 +98,7 @@ class InterMit(PromptReplacement):
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the fields, and of the texts of all prompts that state a single value."""
+        """Digest of the mitigation's fields, and of all prompts that state a single value."""
         texts = []
         for prompt in self.prompts:
             for axis in self.steps:

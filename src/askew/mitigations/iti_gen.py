@@ -1,8 +1,8 @@
-"""ITI-GEN (Zhang et al. 2023): tokens that are learned from images and appended to prompts.
+"""ITI-GEN (Zhang et al. 2023): appends tokens, which are learned from images, to prompts.
 
-Each value of an axis has three tokens. These tokens replace the prompt's end mark and the two
-places after it. The tokens of several axes are added up. Learning aligns the difference between two
-values' texts with the difference between the values' images.
+Each value of an axis has three tokens. They replace the prompt's end-of-text token and the two
+positions after it. If there are several axes, the sum of their values' tokens is used. Learning
+aligns the difference between two values' texts with the difference between the values' images.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ PLACES = 3
 """Number of tokens for each value of an axis."""
 
 FLOAT_BYTES = 4
-"""Number of bytes of each number in a file's tokens."""
+"""Number of bytes in which a file stores each number of the tokens."""
 
 NEAR = 0.8
-"""Cosine similarity to the prompt below which the loss pulls learned texts toward the prompt."""
+"""Cosine similarity to the prompt. Below it, the loss pulls a learned text toward the prompt."""
 
 EQUAL = 1e-6
-"""Distance below which two texts count as equal, so their difference has no direction."""
+"""Distance below which two texts count as equal, so that their difference has no direction."""
 
 EPOCHS = 60
 STEPS = 5
@@ -55,7 +55,7 @@ RATE = 0.01
 """Learning rate, halved after a third of the epochs."""
 
 ANYBODY = "a photo of a person"
-"""Second prompt for learning tokens, so that they do not overfit to a single prompt."""
+"""Second prompt with which tokens are learned, so that they do not overfit to a single prompt."""
 
 
 class ITIGen(TargetSteering):
@@ -64,15 +64,15 @@ class ITIGen(TargetSteering):
     Attributes
     ----------
     tokens
-        Tokens by axis: arrays of shape (values, 3, width), as little-endian single-precision
-        numbers in base64.
+        Tokens by axis. Each is an array of shape (values, 3, width), encoded in base64 as
+        little-endian single-precision numbers.
     width
         Width of the text encoder's embeddings.
     encoder
-        Digest of the token embeddings of the text encoder that was used for learning.
+        Digest of the token embeddings in the text encoder with which the tokens were learned.
     learned_digest
-        Digest of the tokens and of their values. Empty in files from earlier versions of askew,
-        whose tokens cannot be checked.
+        Digest of the tokens and of their values. It is empty in files from earlier versions of
+        askew. The tokens in these files cannot be checked.
     """
 
     stage: ClassVar[int] = REPLACES_TEXT
@@ -119,12 +119,12 @@ class ITIGen(TargetSteering):
         return self.model_copy(update={"learned_digest": self.tokens_digest})
 
     def table(self, axis: str) -> NDArray[np.float32]:
-        """Return the tokens of an axis, an array of shape (values, 3, width)."""
+        """Return the tokens of an axis as an array of shape (values, 3, width)."""
         numbers = np.frombuffer(base64.b64decode(self.tokens[axis]), dtype="<f4")
         return numbers.reshape(len(self.targets[axis]), PLACES, self.width)
 
     def extra_files(self) -> dict[str, bytes]:
-        """Return the content of a safetensors file with the tokens of all axes, by its suffix."""
+        """Return the content of a safetensors file with the tokens of all axes, by file suffix."""
         from safetensors.numpy import save
 
         metadata = {axis: json.dumps([*shares]) for axis, shares in self.targets.items()}
@@ -132,7 +132,7 @@ class ITIGen(TargetSteering):
         return {".safetensors": save({axis: self.table(axis) for axis in self.targets}, metadata)}
 
     def check_class(self, pipeline_class: type, owner: str = "") -> None:
-        """Raise UsageError if the pipeline is of another kind or has several text encoders."""
+        """Raise UsageError if the pipeline cannot be steered or has several text encoders."""
         super().check_class(pipeline_class, owner)
         if "text_encoder_2" in signature(pipeline_class.__init__).parameters:  # type: ignore[misc]
             raise UsageError(
@@ -147,7 +147,7 @@ class ITIGen(TargetSteering):
         Raises
         ------
         UsageError
-            As for every steered network, or if the model has learned words.
+            If the network cannot be steered, or if the model has learned words.
         """
         steered = super().wrap(model)
         if model.settings.get(LEARNED_WORDS):
@@ -194,7 +194,7 @@ class ITIGen(TargetSteering):
         return torch.cat(rows)
 
     def _added_tokens(self, requested: Mapping[str, str]) -> Any:
-        """Add up the tokens of the requested values, and return an array (3, width)."""
+        """Return the sum of the tokens for all requested values, an array of shape (3, width)."""
         return sum(
             self.table(axis)[list(self.targets[axis]).index(value)]
             for axis, value in requested.items()
@@ -202,7 +202,10 @@ class ITIGen(TargetSteering):
 
 
 def encoder_digest(encoder: CLIPTextModel) -> str:
-    """Return a digest of a text encoder's token embeddings. float16 and float32 have the same."""
+    """Return a digest of a text encoder's token embeddings.
+
+    It is the same for float16 and float32.
+    """
     return _embeddings_digest(encoder.get_input_embeddings().weight)
 
 
@@ -217,8 +220,8 @@ def check_encoder(model: Any, encoder: CLIPTextModel, embedder: str) -> None:
     Parameters
     ----------
     model
-        Model with a diffusers pipeline. Only its token embeddings are read. A model of another
-        package that does not give them is not checked here.
+        Model with a diffusers pipeline. Only its token embeddings are read. A model from another
+        package that does not provide them is not checked here.
     encoder
         Text encoder of the embedder, with which askew learns tokens.
     embedder
@@ -252,11 +255,11 @@ def _described(embeddings: Tensor | None) -> str:
 def states_with_tokens(
     encoder: CLIPTextModel, tokenizer: CLIPTokenizer, prompt: str, added: Tensor
 ) -> tuple[Tensor, int]:
-    """Encode a prompt whose end mark is replaced by learned tokens.
+    """Encode a prompt in which learned tokens replace the end-of-text token.
 
-    The learned tokens replace the sums of token and position embeddings. The vector of the text is
-    read three places after the old end mark, because the padding of transformers has an end mark
-    there. (OpenAI's padding has zeros.)
+    The learned tokens replace the sums of token and position embeddings. The text's vector is read
+    three positions after the original end-of-text token, because transformers pads texts with this
+    token. (OpenAI's padding has zeros.)
 
     Parameters
     ----------
@@ -272,7 +275,7 @@ def states_with_tokens(
     Tensor
         States, of shape (n, tokens, width).
     int
-        Position at which the vector of the text is read.
+        Position at which the text's vector is read.
 
     Raises
     ------
@@ -311,15 +314,15 @@ def direction_loss(
 
         1 - <n(f_i - f_j), n(t_i - t_j)> + max(0, 0.8 - (cos(t_i, t_0) + cos(t_j, t_0)) / 2)
 
-    where n scales to length 1. If the texts of a pair are equal, as all texts are at the start,
-    their difference has no direction. A pair with equal texts contributes the sum over both values
-    of 1 - cos(f_i, t_i). The loss is the sum over all pairs, divided by K - 1.
+    where n(v) is the vector v scaled to length 1. If the two texts of a pair are equal, as all
+    texts are at the start, their difference has no direction. Such a pair contributes the sum of 1
+    - cos(f, t) over its two values. The loss is the sum over all pairs, divided by K - 1.
 
     Parameters
     ----------
     texts
-        Unit vectors t of the texts for all combinations of values, of shape (combinations, d). The
-        last axis varies fastest.
+        Unit vectors t of the texts, one for each combination of values, of shape (combinations, d).
+        The last axis varies fastest.
     pictures
         Mean image vector f for each of the K values of the axis, each of shape (d,).
     original
@@ -327,7 +330,7 @@ def direction_loss(
     axis
         Position of the axis in `shape`.
     shape
-        Number of values of each axis.
+        Number of values that each axis has.
 
     Returns
     -------
@@ -348,10 +351,10 @@ def direction_loss(
 def _pair_loss(
     texts: Tensor, pictures: Sequence[Tensor], original: Tensor, pair: tuple[int, int]
 ) -> Tensor:
-    """Return the loss of a pair of values; `texts` has the shape (values, combinations, d).
+    """Return the loss for a pair of values. `texts` has the shape (values, combinations, d).
 
-    Each use indexes `texts` separately, because the order in which gradients are added affects
-    their last bits.
+    The code indexes `texts` separately for each use, because the order in which gradients are added
+    affects the gradients' last bits.
     """
     import torch
     from torch.nn.functional import cosine_similarity, normalize
@@ -386,17 +389,19 @@ def learn_tokens(
     Parameters
     ----------
     model, tokenizer
-        A CLIP model with the pipeline's text encoder, and its tokenizer. The model's weights are
-        frozen.
+        A CLIP model that has the pipeline's text encoder, and the model's tokenizer. The model's
+        weights are frozen.
     prompts
         Prompts that are used for learning the tokens.
     pictures
-        Unit vectors of the images of each value, by axis. Each array has the shape (n, d).
+        For each axis, the unit vectors of the images that show each value, as arrays of shape (n,
+        d).
     seed
         Seed for the order of the images.
     checkpoint
-        File with the state after the last finished epoch. A repeated call resumes from this state
-        and gives the same result. If the file is damaged, the call starts from the beginning.
+        File in which the state after the last finished epoch is saved. A repeated call resumes from
+        this state and gives the same result. If the file is damaged, the call starts from the
+        beginning.
     report_epochs
         Function that receives the number of epochs that finished since its last call.
 
@@ -431,7 +436,7 @@ def learn_tokens(
 
 
 class _TokenLearner:
-    """Tokens of all axes during learning, with their optimizers and the random generator."""
+    """State of the learning: tokens of all axes, their optimizers and the random generator."""
 
     def __init__(
         self,
@@ -458,7 +463,7 @@ class _TokenLearner:
             parameter.requires_grad_(False)
 
     def _original_vectors(self) -> Tensor:
-        """Return the unit vectors (prompts, d) of the prompts without learned tokens."""
+        """Return the unit vectors, of shape (prompts, d), of the prompts without learned tokens."""
         import torch
         from torch.nn.functional import normalize
 
@@ -467,7 +472,7 @@ class _TokenLearner:
             return normalize(self.model.get_text_features(**plain).pooler_output, dim=-1)
 
     def restore(self, state: bytes) -> bool:
-        """Restore a saved state; return False if it does not belong to the same computation.
+        """Restore a saved state; return False if the state belongs to another computation.
 
         If the method returns False, the learner can no longer be used.
         """
@@ -500,7 +505,7 @@ class _TokenLearner:
         return stream.getvalue()
 
     def learn_epoch(self, epoch: int) -> None:
-        """Take the steps of an epoch. In every step, the axes take turns."""
+        """Run all steps of an epoch. Each step improves the tokens of one axis after another."""
         rate = RATE * (0.5 if epoch >= EPOCHS // 3 else 1)
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
@@ -512,7 +517,7 @@ class _TokenLearner:
         self.epochs = epoch + 1
 
     def _take_step(self, prompt: int, axis: int, values: Sequence[NDArray[np.float32]]) -> None:
-        """Improve the tokens of the axis at position `axis` for the prompt at position `prompt`."""
+        """Improve an axis's tokens in one optimizer step. `axis` and `prompt` are positions."""
         texts = self._text_vectors(self.prompts[prompt])
         means = [self._mean_of_part(rows) for rows in values]
         optimizer = self.optimizers[axis]
@@ -522,7 +527,7 @@ class _TokenLearner:
         optimizer.step()
 
     def _text_vectors(self, prompt: str) -> Tensor:
-        """Return the unit vectors of a prompt's text for all combinations of values."""
+        """Return the unit vectors of a prompt with the tokens of each combination of values."""
         import torch
         from torch.nn.functional import normalize
 
@@ -533,14 +538,14 @@ class _TokenLearner:
         return normalize(self.model.text_projection(states[:, position]), dim=-1)
 
     def _mean_of_part(self, rows: NDArray[np.float32]) -> Tensor:
-        """Return the mean vector of randomly chosen images of a value."""
+        """Return the mean vector of randomly chosen images that show a value."""
         import torch
 
         size = max(1, len(rows) // STEPS)
         return torch.tensor(rows[self.rng.permutation(len(rows))[:size]].mean(axis=0))
 
     def tables(self) -> dict[str, NDArray[np.float32]]:
-        """Return the tokens (values, 3, width) by axis."""
+        """Return the tokens by axis, as arrays of shape (values, 3, width)."""
         return {
             axis: tokens.detach().numpy()
             for axis, tokens in zip(self.pictures, self.tokens, strict=True)

@@ -1,4 +1,4 @@
-"""Prompt policies: each open attribute is stated in the prompt, with frequencies from the policy.
+"""Prompt policies: prompts that state values of open attributes, with the policy's frequencies.
 
 A policy works with every model that takes prompts, including hosted models. Users can call
 `PromptPolicy.draw` in their own code to get the prompts to send.
@@ -17,16 +17,16 @@ from askew.plan import NonEmptyText, PlanPart
 
 
 class PolicyPart(PlanPart):
-    """One of the prompts that a policy sends.
+    """One of the prompts that a policy sends to the model.
 
     Attributes
     ----------
     text
         The prompt that the model receives.
     weight
-        Share of images that are made from this prompt, in (0, 1].
+        Share of the images that are made from this prompt, in (0, 1].
     says
-        Values, by axis, that this prompt states in addition to the initial prompt.
+        Values that this prompt states and the initial prompt does not, by axis.
     """
 
     text: NonEmptyText
@@ -35,7 +35,7 @@ class PolicyPart(PlanPart):
 
 
 class Policy(PlanPart):
-    """Prompts that a model receives in place of one prompt.
+    """Prompts that a model receives in place of a single prompt.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Policy(PlanPart):
 
 
 class PromptReplacement(Mitigation):
-    """Mitigation that replaces certain prompts by other prompts, which askew planned for them."""
+    """Mitigation that replaces certain prompts with prompts that askew has planned for them."""
 
     def replaced_prompts(self) -> Sequence[str]:
         """Return the prompts that the mitigation replaces."""
@@ -72,7 +72,7 @@ class PromptReplacement(Mitigation):
         return prompts.union(*(self.possible_prompts(prompt) for prompt in prompts))
 
     def conflict_with(self, other: Mitigation) -> str | None:
-        """Return why another mitigation conflicts, for example a policy for the same prompt."""
+        """Return why another mitigation conflicts, such as a second policy for the same prompt."""
         if not isinstance(other, PromptReplacement):
             return super().conflict_with(other)
         prompts = self.known_prompts()
@@ -88,7 +88,7 @@ class PromptReplacement(Mitigation):
 
 
 class PromptPolicy(PromptReplacement):
-    """Mitigation that replaces prompts by other prompts.
+    """Mitigation that replaces prompts with other prompts.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class PromptPolicy(PromptReplacement):
         return next((policy for policy in self.policies if policy.prompt == prompt), None)
 
     def draw(self, prompt: str, seed: int, number: int | None = None) -> str:
-        """Return the prompt to send in place of `prompt`.
+        """Return the prompt to send to the model in place of `prompt`.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class PromptPolicy(PromptReplacement):
 
     @property
     def requested_axes(self) -> set[str]:
-        """Names of the axes that the prompts of the policies state."""
+        """Names of the axes whose values are stated in the policies' prompts."""
         axes: set[str] = set()
         for policy in self.policies:
             axes.update(*(part.says for part in policy.parts))
@@ -151,11 +151,11 @@ class PromptPolicy(PromptReplacement):
         return [prompt] if policy is None else [part.text for part in policy.parts]
 
     def requested_values(self, request: Request) -> Mapping[str, str]:
-        """Return the values that the sent prompt states in addition to the initial prompt."""
+        """Return the values that the sent prompt states and the initial prompt does not."""
         return self.part_for(request).says
 
     def part_for(self, request: Request) -> PolicyPart:
-        """Return the part of the policy that contains an image's prompt."""
+        """Return the part of the policy whose prompt is used for an image."""
         policy = self.policy(request.prompt)
         if policy is None:
             return PolicyPart(text=request.prompt, weight=1)

@@ -1,8 +1,8 @@
-"""Mitigations that change what a diffusion network receives and returns in each evaluation.
+"""Mitigations that change the inputs and outputs of a diffusion network in each evaluation.
 
-Several techniques can steer a network together. Techniques that replace a text come first, then
-techniques that change the guidance scale, then all others in the order of their contexts. Thus no
-technique undoes another, and the order of the contexts matters only for rounding.
+Several techniques can steer the same network. Techniques that replace a text are applied first,
+then techniques that change the guidance scale, then all others in the order of their contexts.
+Thus, no technique undoes another one's change, and the order of the contexts affects only rounding.
 """
 
 from __future__ import annotations
@@ -36,21 +36,18 @@ UNET_CLASSES = frozenset(
         "StableDiffusionXLImg2ImgPipeline",
     )
 )
-"""Pipelines with a UNet that all techniques can steer.
-
-Other pipelines call their UNet differently.
-"""
+"""Pipelines whose UNet all techniques can steer. Other pipelines call their UNet differently."""
 
 TRANSFORMER_CLASSES = frozenset(("StableDiffusion3Pipeline", "StableDiffusion3Img2ImgPipeline"))
-"""Pipelines with a transformer that some techniques can steer."""
+"""Pipelines whose transformer some techniques can steer."""
 
 POOLED = ("text_embeds", "pooled_projections")
-"""Names of the network arguments with a text's pooled vector, for SDXL and for SD3."""
+"""Names of the network argument that contains a text's pooled vector, in SDXL and in SD3."""
 
 REPLACES_TEXT = 0
 CHANGES_GUIDANCE = 1
 ADDS = 2
-"""Stages of techniques, in the order in which they change an evaluation."""
+"""Stages at which techniques change an evaluation, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,7 @@ class TextStates:
     Attributes
     ----------
     states
-        States of the text's tokens, of shape (1, tokens, d).
+        State of each token in the text, of shape (1, tokens, d).
     pooled
         Pooled vector of the text, of shape (1, d). None if the pipeline has no pooled vectors.
     """
@@ -76,7 +73,7 @@ class TextInputs:
     Attributes
     ----------
     states
-        States of the texts' tokens, of shape (2 B, tokens, d).
+        State of each token in each text, of shape (2 B, tokens, d).
     pooled
         Pooled vectors of the texts, of shape (2 B, d), for SDXL and SD3. None if the pipeline has
         no pooled vectors.
@@ -94,7 +91,7 @@ class TextInputs:
 
 
 def _with_first_half(rows: Tensor, row: Tensor | None) -> Tensor:
-    """Replace each row in the first half of `rows` (2 B, …) by `row` (1, …)."""
+    """Replace each of the first B of the 2 B `rows` with `row`."""
     import torch
 
     if row is None:
@@ -107,7 +104,7 @@ def _with_first_half(rows: Tensor, row: Tensor | None) -> Tensor:
 class NetworkCall:
     """One evaluation of the network for a batch of images.
 
-    The network receives the unconditional rows of all images, then the conditional rows.
+    The network receives the unconditional rows of all B images, followed by their conditional rows.
 
     Attributes
     ----------
@@ -118,14 +115,14 @@ class NetworkCall:
     prompts
         Prompts that the pipeline received for the B images.
     step, steps
-        Position of the evaluation in the scheduler's list of timesteps, from 0, and the list's
-        length.
+        Index of this evaluation's timestep in the scheduler's list of timesteps, from 0, and the
+        list's length.
     scale
         Guidance scale.
     tokens
-        Number of token states of a text.
+        Number of token states in an encoded text.
     memory
-        Stored results of `once` for this batch and technique, by name.
+        Results that `once` has stored for this batch and technique, by name.
     """
 
     pipeline: DiffusionPipeline
@@ -138,13 +135,16 @@ class NetworkCall:
     memory: dict[str, object]
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """Return the result of `make`, which is called only in the batch's first evaluation."""
+        """Return the result of `make`.
+
+        askew calls `make` only in the batch's first evaluation, and stores the result.
+        """
         if name not in self.memory:
             self.memory[name] = make()
         return cast("T", self.memory[name])
 
     def encoded(self, text: str) -> TextStates:
-        """Encode a text as the pipeline encodes its prompts.
+        """Encode a text in the same way as the pipeline encodes prompts.
 
         The text is encoded only once per batch.
         """
@@ -152,7 +152,7 @@ class NetworkCall:
         return self._encoded_once(f"text {text}", text, clip_skip)
 
     def encoded_negative(self, text: str) -> TextStates:
-        """Encode a text as the pipeline encodes negative prompts, without skipping layers."""
+        """Encode a text as the pipeline encodes negative prompts, with all layers."""
         return self._encoded_once(f"negative text {text}", text, None)
 
     def _encoded_once(self, name: str, text: str, clip_skip: int | None) -> TextStates:
@@ -164,9 +164,10 @@ class NetworkCall:
 class Steering(Mitigation):
     """Mitigation that steers the network of a pipeline with classifier-free guidance.
 
-    A technique overrides some of the four steps of an evaluation: `change_texts`, `further_texts`,
-    `evaluate` and `change_outputs`. A technique keeps values from step to step with `call.once`.
-    Each batch starts without stored values, and the images of a batch do not affect each other.
+    An evaluation has four steps, of which a technique overrides some: `change_texts`,
+    `further_texts`, `evaluate` and `change_outputs`. With `call.once`, a technique can keep values
+    from one evaluation to the next. Each batch starts without stored values, and the images in a
+    batch do not affect each other.
     """
 
     transformers: ClassVar[bool] = False
@@ -176,7 +177,7 @@ class Steering(Mitigation):
     """Stage at which the technique changes an evaluation."""
 
     encodes_texts: ClassVar[bool] = False
-    """True if the technique encodes texts as the pipeline encodes its prompts."""
+    """True if the technique encodes texts in the same way as the pipeline encodes prompts."""
 
     steers_outputs: ClassVar[bool] = False
     """True if the technique changes the network's outputs for the conditional rows."""
@@ -187,8 +188,8 @@ class Steering(Mitigation):
         Raises
         ------
         UsageError
-            If the model gives no access to its network, the network is of another kind, or the
-            technique does not work with the model's settings.
+            If the model gives no access to its network, if the technique does not support this kind
+            of network, or if the technique does not work with the model's settings.
         """
         pipeline_class = getattr(model, "pipeline_class", None)
         if pipeline_class is None:
@@ -256,9 +257,9 @@ class Steering(Mitigation):
             )
 
     def fingerprint_on(self, model: Model) -> str:
-        """Digest that differs from `fingerprint` for models with clip_skip.
+        """Digest that differs from `fingerprint` if the model's settings contain clip_skip.
 
-        Earlier versions of askew encoded texts without clip_skip.
+        Earlier versions of askew ignored clip_skip when they encoded texts.
         """
         if self.encodes_texts and model.settings.get("clip_skip"):
             return digest_of([self.fingerprint, "clip_skip"])[:16]
@@ -277,20 +278,21 @@ class Steering(Mitigation):
     ) -> Tensor:
         """Return the network's outputs for all rows of `sample`.
 
-        The first 2 B rows are the unconditional and the conditional rows. Rows for the additional
-        texts of all techniques follow.
+        The first B rows are the unconditional rows, and the next B rows are the conditional rows.
+        They are followed by the rows for the additional texts of all techniques.
         """
         return network(sample)
 
     def change_outputs(self, out: Tensor, others: Tensor, call: NetworkCall) -> Tensor:
-        """Return the outputs that the pipeline receives from the network.
+        """Return the outputs that the pipeline receives in place of the network's outputs.
 
         Parameters
         ----------
         out
-            Outputs (2 B, …) for the unconditional rows, then for the conditional rows.
+            Network outputs of shape (2 B, …), for the unconditional rows, followed by the
+            conditional rows.
         others
-            Outputs (texts, B, …) for the technique's additional texts.
+            Network outputs of shape (texts, B, …), for the technique's additional texts.
         call
             The evaluation.
         """
@@ -303,7 +305,7 @@ class Steering(Mitigation):
         requests: Sequence[Request],
         prompts: Sequence[str] | None = None,
     ) -> Iterator[None]:
-        """Let this mitigation change the pipeline's network inside the `with` block."""
+        """In this context, let the mitigation change the pipeline's network."""
         self.check_class(type(pipeline))
         network = getattr(pipeline, "unet", None) or pipeline.transformer
         steered = getattr(network.forward, "__self__", None)
@@ -339,7 +341,7 @@ def has_pooled_vectors(model: Model) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Steered:
-    """The part of an evaluation that belongs to one technique.
+    """Part of an evaluation that belongs to a single technique.
 
     Attributes
     ----------
@@ -350,7 +352,7 @@ class _Steered:
     texts
         The technique's additional texts.
     first
-        Position of its first additional text among the additional texts of all techniques.
+        Index of the technique's first additional text among the additional texts of all techniques.
     """
 
     steering: Steering
@@ -394,7 +396,7 @@ class _SteeredNetwork:
 
     @contextmanager
     def joined_by(self, steering: Steering) -> Iterator[None]:
-        """Let a technique steer the network inside the `with` block."""
+        """In this context, let a technique steer the network."""
         entry: tuple[Steering, dict[str, object]] = (steering, {})
         self.steerings.append(entry)
         self.steerings.sort(key=lambda item: item[0].stage)
@@ -476,7 +478,7 @@ class _SteeredNetwork:
     def _text_arguments(
         self, given: Mapping[str, Any], techniques: Sequence[_Steered], texts: Sequence[TextStates]
     ) -> dict[str, Any]:
-        """Return the network's text arguments with rows appended for the additional texts."""
+        """Return the network's text arguments, with appended rows for the additional texts."""
         # SDXL receives conditions besides the states in a dictionary, SD3 as an argument.
         nested = given.get("added_cond_kwargs") or {}
         conditions = nested or {name: given[name] for name in POOLED if name in given}
@@ -494,7 +496,10 @@ class _SteeredNetwork:
         return {"encoder_hidden_states": states, **changed}
 
     def _join(self, rows: Tensor, further: Sequence[Tensor | None]) -> Tensor:
-        """Append rows for each additional text: its vector, or the conditional half for None."""
+        """For each additional text, append its vector to the rows, once for each image.
+
+        If the vector is None, append the conditional half of the rows.
+        """
         import torch
 
         batch = len(self.requests)
@@ -508,7 +513,7 @@ class _SteeredNetwork:
 
 
 class TargetSteering(Steering):
-    """Mitigation that steers each image toward one value of every target axis.
+    """Mitigation that steers each image toward a requested value on every target axis.
 
     Attributes
     ----------
@@ -542,7 +547,7 @@ class TargetSteering(Steering):
         return super().conflict_with(other)
 
     def requested_values(self, request: Request) -> Mapping[str, str]:
-        """Return the value that is requested for an image on every target axis."""
+        """Return the value that is requested for an image on each target axis."""
         requested = {}
         for position, (axis, shares) in enumerate(self.targets.items()):
             index = choose_part(
@@ -568,7 +573,8 @@ def encode_text(
     text
         The text.
     tokens
-        Number of token states of the pipeline's prompts, and therefore of the text.
+        Number of token states in the pipeline's encoded prompts. The text is encoded to the same
+        number.
     clip_skip
         Number of CLIP's final layers to skip.
     """
