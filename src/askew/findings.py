@@ -486,7 +486,7 @@ def _refuse(constant: str) -> float:
 
 
 def _fault(error: ValidationError) -> str:
-    """Describe the first fault in a file and its place, without the names of union members."""
+    """Describe the first fault in a file and where it is, without the names of union members."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"] if part not in ("estimate", "missing"))
     return f"{place} is {first['input']!r:.60}: {first['msg']}"
@@ -546,7 +546,7 @@ def _annotations(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
 
 
 def _key_name(hint: object) -> str | None:
-    """Return the first name that a type's annotations give to a mapping's keys; None if none."""
+    """Return the first annotation of a type that names a mapping's keys; None if there is none."""
     for mark in getattr(hint, "__metadata__", ()):
         if isinstance(mark, MappingKey):
             return mark.name

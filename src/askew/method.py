@@ -311,7 +311,7 @@ class Method(Generic[P, G, F, R_co]):
             return scored if self._would_repeat(plan, scored, counted) else None
 
     def _would_repeat(self, plan: P, scored: F, counted: CountingRun) -> bool:
-        """Check whether the model and the instruments are the same and no work is left."""
+        """Check whether model and instruments are unchanged since the run and no work is left."""
         gathered = self.gather(plan, counted)
         if (gathered.model, gathered.instruments) != (scored.model, scored.instruments):
             return False

@@ -621,7 +621,7 @@ def _joined_paths(paths: object) -> str:
 
 
 def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: PromptOptions) -> list[str]:
-    """Return the given prompts, and the prompts from a file, which `clean` shortens.
+    """Return the given prompts and the prompts from a file; `clean` shortens those from the file.
 
     Raises
     ------

@@ -224,8 +224,8 @@ class Axis:
     """A dimension of bias, with the questions that determine its value for an image.
 
     If an axis has a single question, the answer is the value. If it has several yes/no questions,
-    they are about `values[1:]` in order. The first "yes" determines the value. Without a "yes" the
-    value is `values[0]` (BiasConnect, appendix A.3, on disability).
+    the questions are about `values[1:]`, in this order. The first "yes" determines the value.
+    Without a "yes" the value is `values[0]` (BiasConnect, appendix A.3, on disability).
 
     Attributes
     ----------

@@ -404,7 +404,7 @@ class LineSeries:
     series : int
         Number of the line's color.
     thin : bool
-        Whether to draw a thin line, for one of many lines behind an average.
+        Whether to draw a thin line, as for individual scores behind the line of their average.
     """
 
     name: str
@@ -574,7 +574,7 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class GraphDiagram:
-    """A directed graph. A terminal shows its edges as a table.
+    """A directed graph. A terminal shows the graph's edges as a table.
 
     Attributes
     ----------
@@ -934,7 +934,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionList:
-    """A list of terms with their meanings, or of facts, which are names with short values."""
+    """A list of terms with their meanings, or of facts that each have a name and a short value."""
 
     terms: tuple[tuple[str, str], ...]
     facts: bool = False
@@ -1065,7 +1065,7 @@ class Page:
     meta : str
         A line with model, images, instruments, missing data, seed and date.
     sections : tuple of Section
-        The content, from which sections without blocks are omitted.
+        The content. The page omits sections without blocks.
     first : FirstScreen, optional
         Chart and images of the first screen.
     warnings : tuple of str
@@ -1081,7 +1081,7 @@ class Page:
     limits : str
         Limits of the results, which a printed report shows on its first page.
     links : tuple of PhraseLink
-        Phrases of the headline and of the sentence below it that count images.
+        Phrases, in the headline and in the sentence below the headline, that count images.
     """
 
     kicker: str

@@ -306,7 +306,7 @@ def heat_pixels(picture: Image.Image, map: NDArray[np.floating[Any]], side: int)
     picture : Image
         The image.
     map : ndarray of float, shape (height, width)
-        Attention map, whose lowest value is drawn in dark violet and whose highest value in yellow.
+        Attention map. Its lowest value is drawn in dark violet, and its highest value in yellow.
     side : int
         Longest side of the copy, in pixels.
 

@@ -236,7 +236,7 @@ def _interval_row(row: IntervalRow, chart: IntervalChart, grouped: bool) -> tupl
 
 
 def _mark_texts(row: IntervalRow, chart: IntervalChart) -> dict[str, str]:
-    """Return the values of a row's reference marks as texts, by name."""
+    """Return the name of each reference mark in a row, with the mark's value as text."""
     return {mark.name: words.format_value(mark.at, chart.scale) for mark in row.marks}
 
 
@@ -424,7 +424,7 @@ def _table(table: Table) -> str:
 
 
 def _rule(table: Table, column: int) -> str:
-    """Return the Markdown for the alignment of a column: numbers are right-aligned."""
+    """Return the Markdown that aligns a column; numbers are right-aligned."""
     texts = [words.content(row[column], table.scale) for row in table.rows]
     return "---:" if column >= table.labels and all(map(words.is_number, texts)) else "---"
 

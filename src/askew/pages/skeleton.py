@@ -76,7 +76,7 @@ class MissingNote:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Texts at the top of a page, and its first screen; see `Page`.
+    """Texts at the top of a page, and the page's first screen; see `Page`.
 
     `meta` contains the facts that `Page.meta` lists on one line.
     """

@@ -41,7 +41,7 @@ class UnbrokenText(text.Text):
     """Text in which no line breaks inside intervals, inside "q = 0.03", or before percent signs."""
 
     def wrap(self, *args: object, **options: object) -> Lines:
-        """Return the lines of the text, given the arguments that the package rich defines."""
+        """Return the lines of the text. The package rich calls this method to wrap the text."""
         held = self.copy()
         held.plain = _UNBROKEN.sub(HELD, self.plain)
         lines = held.wrap(*args, **options)  # type: ignore[arg-type]

@@ -78,7 +78,7 @@ def interval(value: ValueShare) -> tuple[float, float] | None:
 
 
 def shown_values(chart: ValueChart, group: ValueGroup) -> list[ValueShare]:
-    """Return the values of a group that the chart shows, each in a row.
+    """Return those values of a group that the chart shows; each gets a row.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def _number_head(chart: ValueChart) -> str:
 
 
 def _bodies(rows: Sequence[Row], width: int, draw: Callable[[Row], Markup]) -> Iterator[Markup]:
-    """Yield the bodies of a table, with the name of each group above its rows."""
+    """Yield a table body (tbody) for each group, with the group's name above its rows."""
     for name, members in groupby(rows, key=lambda row: row.group):
         if name:
             title = tag("th", bdi(name), colspan=width, scope="rowgroup")

@@ -69,17 +69,17 @@ class ParsedAxis:
 
 
 def text_schema(longest: int) -> dict[str, Any]:
-    """Return the JSON schema of a text of 1 to `longest` characters."""
+    """Return the JSON schema for a text that has 1 to `longest` characters."""
     return {"type": "string", "minLength": 1, "maxLength": longest}
 
 
 def list_schema(item: Mapping[str, Any], least: int, most: int) -> dict[str, Any]:
-    """Return the JSON schema of a list of `least` to `most` items."""
+    """Return the JSON schema for a list that has `least` to `most` items."""
     return {"type": "array", "items": item, "minItems": least, "maxItems": most}
 
 
 def object_schema(**fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON schema of an object with exactly these fields."""
+    """Return the JSON schema for an object that has exactly these fields."""
     return {
         "type": "object",
         "properties": fields,

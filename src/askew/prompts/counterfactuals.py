@@ -1,9 +1,9 @@
 """Counterfactual prompts, which repeat a prompt with one concept changed.
 
-The catalog words a value as an adjective before the noun, as a phrase after the noun, as a phrase
-at the end of the clause, or as a frame ("a sketch of"). The wording for the first eight axes is
-taken from BiasConnect (appendix, table 2). If words of the prompt state another value of the axis,
-askew replaces or removes them.
+The catalog expresses a value as an adjective before the noun, as a phrase after the noun, as a
+phrase at the end of the clause, or as a frame ("a sketch of"). The wording for the first eight axes
+is taken from BiasConnect (appendix, table 2). If words of the prompt state another value of the
+axis, askew replaces or removes them.
 """
 
 import re

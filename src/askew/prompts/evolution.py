@@ -28,7 +28,7 @@ Seeds = Callable[..., int]
 """A function that maps names and numbers to a seed."""
 
 ATTEMPTS = 4
-"""Maximum number of requests to a prompt generator to get enough new prompts."""
+"""Maximum number of times to ask a prompt generator in order to get enough new prompts."""
 
 SCREENED = 6
 """Number of mutations requested per mutation that is evaluated, if losses can be predicted."""

@@ -498,7 +498,7 @@ class _TextCheck:
         return checked
 
     def _pair(self, axis: str, value: str, text: str) -> tuple[str, str]:
-        """Return the value in the catalog's spelling, and the prompt inside a request."""
+        """Return the value as the catalog spells it, and the prompt that the text contains."""
         content = acceptance.requested_content(self.prompt, text)
         return _value_of(axis, value, content, self.prompt), content
 
