@@ -1,8 +1,9 @@
-"""The protocol of engines, which carry out the work of a run on this machine or elsewhere.
+"""Protocol of engines. An engine carries out a run's work, on this machine or on others.
 
-A run gives an engine a task and an iterable of items, such as the batches of images that the budget
-allows. The engine decides how many items are in flight, that is, started but not yet finished. The
-run holds a lock for every item in flight, and stores each result before it asks for the next.
+A run gives an engine a task and an iterable of items. For example, each item is a batch of images
+to generate, and the iterable ends when the budget is used up. The engine decides how many items are
+in flight, that is, started but not yet finished. The run holds a lock for every item in flight, and
+stores each result before it asks the engine for the next result.
 """
 
 from collections.abc import Callable, Generator, Iterable
@@ -15,7 +16,7 @@ Output = TypeVar("Output")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The result of a task that raised an exception.
+    """Stand-in for the result of a task that raised an exception.
 
     An engine may yield a `Failure` instead of raising the exception, so that other items in flight
     still yield their results. The run stores these results, gives out no further items, and then
@@ -40,25 +41,28 @@ class Engine(Protocol):
 
         An implementation keeps these promises:
 
-        - It draws items only while its caller waits for a result, and in the caller's thread. This
-          is necessary because the iterable locks each item and reads a database.
-        - It limits the number of items in flight, which are drawn but not yet yielded with their
-          results. If it has reached the limit, it yields a result before it draws another item.
-        - When the iterable ends early, all items in flight are still yielded.
-        - If the task raises an exception, the engine either raises it in place of the result or
-          yields it as a `Failure`.
-        - If the generator is closed, the engine abandons the items in flight and frees its resources.
+        - It takes items from the iterable only while its caller waits for a result, and only in the
+        caller's thread. This is necessary because the iterable locks each item and reads a
+        database.
+        - It limits the number of items in flight, that is, items that it has taken but whose
+        results it has not yet yielded. At the limit, it yields a result before it takes another
+        item.
+        - If the iterable ends early, it still yields the results of all items in flight.
+        - If the task raises an exception, it either raises this exception or yields a `Failure`
+        that contains the exception.
+        - If the generator is closed, it abandons the items in flight and frees its resources.
 
         Parameters
         ----------
         task
-            Function that takes an item. It returns the same result each time. The task, the items
-            and the results can be pickled.
+            Function that takes an item. It returns the same result whenever it gets the same item.
+            The task, the items and the results can be pickled.
         items
-            Iterable of items, which may be many. Drawing an item may take time.
+            Iterable of items. There may be many items, and taking the next item may take time.
 
         Yields
         ------
         tuple of Item and Output or Failure
-            Each item once, with its result. The item is the object that was drawn, or a copy of it.
+            Each item once, with its result. The item is the object from the iterable, or a copy of
+            it.
         """

@@ -1,4 +1,4 @@
-"""The default engine, which works in this process on one item at a time."""
+"""The default engine, which works on one item at a time in this process."""
 
 from collections.abc import Callable, Generator, Iterable
 
@@ -6,7 +6,7 @@ from askew.engine.base import Item, Output
 
 
 class LocalEngine:
-    """An engine that starts to work on an item when the run asks for its result."""
+    """An engine that starts work on an item only when the run asks for the item's result."""
 
     name = "local"
     workers = 1

@@ -11,7 +11,10 @@ from askew.errors import MissingPackage, UnknownName, UsageError
 
 NAMES = ("local", "threads", "ray", "ray://HOST:PORT")
 THREAD_WORKERS = 4
-"""Default number of threads. One thread uses the provider, and the others encode images."""
+"""Default number of threads.
+
+While one thread uses the model or instrument, the other threads encode images.
+"""
 
 
 def opened_engine(
@@ -19,12 +22,12 @@ def opened_engine(
     workers: int | None = None,
     gpus_per_worker: float | None = None,
 ) -> AbstractContextManager[Any]:
-    """Return a context manager that yields the engine with this name, or the given engine.
+    """Return a context manager that yields the engine with a given name, or a given engine object.
 
     Parameters
     ----------
     engine
-        An engine, or one of `NAMES`. By default "local".
+        An engine object, or an engine name from `NAMES`. By default "local".
     workers
         Number of workers. The default depends on the engine.
     gpus_per_worker

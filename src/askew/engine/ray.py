@@ -1,10 +1,10 @@
 """An engine whose workers are Ray actors, on this machine or on a cluster.
 
-Each worker has up to `AHEAD` items in its queue, so that it does not wait for the driver. Ray does
-not restart workers, because it would give the new worker the item that killed the previous worker.
-Instead, this engine asks Ray for a new worker. It sends work to the new worker only after it has
-started, because a cluster that lost a machine may have no room for it. The items of a dead worker
-are repeated after all other items.
+Each worker has up to `AHEAD` items in its queue, so that it does not wait for the driver. The
+engine does not let Ray restart dead workers, because Ray would give the new worker the item that
+killed the previous one. Instead, the engine asks Ray for a new worker. It sends no work to the new
+worker until that worker has started, because a cluster that has lost a machine may have no room for
+another worker. The items that a dead worker had in its queue are repeated after all other items.
 """
 
 import logging
@@ -29,16 +29,19 @@ from askew.errors import RESUME, ModelError, UsageError
 from askew.messages import report_message
 
 AHEAD = 2
-"""Number of items that a worker has in its queue."""
+"""Maximum number of items in a worker's queue."""
 
 WAIT = 0.2
-"""Seconds to wait for results before the engine checks whether new workers have started."""
+"""Seconds to wait for results between checks for workers that have started."""
 
 MOST_DEATHS = 3
-"""Number of workers that may die while they work on the same item."""
+"""Number of workers that die on the same item before the engine gives up on this item."""
 
 STARTS = 3
-"""Number of attempts to start Ray. On a busy machine, an attempt may fail after 30 seconds."""
+"""Maximum number of attempts to start Ray.
+
+On a busy machine, an attempt may fail after 30 seconds.
+"""
 
 START_LIMIT = 600.0
 """Seconds within which the first worker must start."""
@@ -57,7 +60,7 @@ class Worker:
     queue
         References to the actor's results, in the order in which it works on them.
     place
-        Machine and process of the actor; None before it has started.
+        Machine and process of the actor; None before the actor has started.
     """
 
     actor: Any
@@ -78,7 +81,7 @@ class Flight(Generic[Item]):
     worker
         Worker that has the item.
     deaths
-        Number of workers that died while they worked on the item.
+        Number of workers that have died while working on the item.
     """
 
     item: Item
@@ -89,30 +92,32 @@ class Flight(Generic[Item]):
 
 @dataclass(slots=True)
 class Lost(Generic[Item]):
-    """An item whose worker died. It is repeated after all other items."""
+    """An item whose worker died. The item is repeated after all other items."""
 
     item: Item
     deaths: int
 
 
 class RayEngine:
-    """An engine that works on a Ray cluster. As a context manager, it starts and ends its workers.
+    """An engine that runs tasks on a Ray cluster.
+
+    Used as a context manager, it starts and ends its workers.
 
     Parameters
     ----------
     workers
-        Number of workers. By default, one worker for each GPU. If there is no GPU, one worker for
-        each CPU.
+        Number of workers. By default, one worker for each GPU in the cluster or, if there are no
+        GPUs, for each CPU.
     address
         Address of a cluster, such as ray://HOST:PORT. By default, the address in the environment
         variable RAY_ADDRESS. Without an address, Ray starts on this machine.
     gpus_per_worker
-        Number of GPUs that each worker reserves. With a fraction, several workers share a GPU.
+        Number of GPUs that each worker reserves. If it is a fraction, several workers share a GPU.
 
     Raises
     ------
     UsageError
-        If the cluster cannot be reached, or has a different version of askew.
+        If the cluster cannot be reached, or runs a different version of askew.
     """
 
     name = "ray"
@@ -183,7 +188,7 @@ class RayEngine:
         return max(1, int(resources.get("CPU", 1)))
 
     def _hire(self) -> None:
-        """Ask Ray for a worker, which starts as soon as a machine has room for it."""
+        """Ask Ray for a worker. It starts as soon as a machine has room for it."""
         variables = {THREADS: os.environ.get(THREADS, "1")}
         actor = self._actor_class.options(
             num_cpus=1,
@@ -195,7 +200,7 @@ class RayEngine:
         self._starting[actor.place.remote()] = Worker(actor)
 
     def welcome(self, seconds: float) -> None:
-        """Wait for up to `seconds` for new workers, and take in those that have started."""
+        """Wait up to `seconds` for new workers, and begin to use those that have started."""
         if not self._starting:
             return
         references = list(self._starting)
@@ -231,7 +236,7 @@ class RayEngine:
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
     ) -> Generator[tuple[Item, Output | Failure], None, None]:
-        """Yield each item with the result of `task` or its failure, as soon as it is ready."""
+        """Yield each item with the result or failure of `task`, as soon as it is ready."""
         call = RayCall[Item](self, cloudpickle.dumps(task), iter(items))
         try:
             yield from call.results()
@@ -240,7 +245,7 @@ class RayEngine:
 
     @property
     def processes(self) -> list[int]:
-        """Process ids of the workers that have started."""
+        """Process IDs of the workers that have started."""
         return [worker.place.process for worker in self._ready if worker.place]
 
     @property
@@ -253,13 +258,13 @@ class RayEngine:
         return worker
 
     def replace(self, worker: Worker) -> None:
-        """Ask for a new worker that replaces a dead worker."""
+        """Ask Ray for a new worker to replace a dead worker."""
         self._ready.remove(worker)
         self._hire()
 
 
 class RayCall(Generic[Item]):
-    """One call of `RayEngine.map`, with its task and its items.
+    """State of one call to `RayEngine.map`.
 
     Parameters
     ----------
@@ -281,7 +286,7 @@ class RayCall(Generic[Item]):
         self._lost: deque[Lost[Item]] = deque()
 
     def results(self) -> Iterator[tuple[Item, Any]]:
-        """Yield each item with its result, or with a `Failure`."""
+        """Yield each item with its result or with a `Failure`."""
         while self._is_open or self._in_flight or self._lost:
             self._fill()
             if not self._in_flight:
@@ -291,7 +296,7 @@ class RayCall(Generic[Item]):
                 yield from self._outcome(reference)
 
     def abandon(self) -> None:
-        """Remove the items in flight from their workers, unless work on them has begun."""
+        """Cancel the items in flight on which work has not yet begun."""
         for reference, flight in self._in_flight.items():
             with suppress(RayError, ValueError):
                 flight.worker.queue.remove(reference)
@@ -327,7 +332,7 @@ class RayCall(Generic[Item]):
         flight.worker.queue.append(reference)
 
     def _outcome(self, reference: Any) -> Iterator[tuple[Item, Any]]:
-        """Yield an item with its result, unless its worker died or lacks image files."""
+        """Yield an item with its result, unless the item's worker died or lacks image files."""
         flight = self._in_flight[reference]
         try:
             reply = ray.get(reference)
@@ -346,7 +351,10 @@ class RayCall(Generic[Item]):
         yield flight.item, reply.output
 
     def _bury(self, worker: Worker, error: RayActorError) -> Iterator[tuple[Item, Failure]]:
-        """Take back the items of a dead worker. Count the death against the item it worked on."""
+        """Take back a dead worker's items.
+
+        Count the death for the item on which the worker was working.
+        """
         self._engine.replace(worker)
         host = worker.place.host if worker.place else "an unknown machine"
         report_message(f"a worker on {host} died. Other workers generate its images")
@@ -400,9 +408,9 @@ def _free() -> str:
 
 
 def _without_printing() -> Callable[[], None]:
-    """Suppress the text that Ray prints to standard output, and return a function that restores it.
+    """Suppress Ray's text on standard output, and return a function that undoes this.
 
-    Commands print their results to standard output, and Ray has no option to print nothing there.
+    Commands print their results to standard output, and Ray has no option to stop printing there.
     """
     module: Any = ray._private.worker
     original = getattr(module, "print_to_stdstream", None)
@@ -418,7 +426,10 @@ def _without_printing() -> Callable[[], None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppress the messages of Ray's start, and restore the program's signal handlers afterward."""
+    """In this context, suppress Ray's startup messages.
+
+    Restore the program's signal handlers afterward.
+    """
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     numbers = [signal.SIGTERM, signal.SIGINT]

@@ -1,7 +1,7 @@
 """An engine that works on several items at the same time, in threads of this process.
 
-Several threads can wait for a server at the same time. A model or an instrument in this process
-works on one item at a time, while another thread encodes the images of the previous item.
+Several threads can wait for a server at the same time. A model or instrument in this process works
+on one item at a time. Meanwhile, another thread encodes the images of the previous item.
 """
 
 from collections.abc import Callable, Generator, Iterable
@@ -14,18 +14,18 @@ from askew.engine.turn import provider_turn
 
 
 class ThreadEngine:
-    """An engine with up to `workers` items in flight.
+    """An engine that works on up to `workers` items at the same time.
 
-    If a task fails, the engine yields a `Failure`. The results of the other items in flight, which
-    may have cost money, are then not lost.
+    If a task fails, the engine yields a `Failure`, so that the results of other items in flight are
+    not lost. These results may have cost money.
 
     Parameters
     ----------
     workers
         Maximum number of items in flight, at least 1.
     takes_turns
-        True if tasks use a model or an instrument in this process, which works on one item at a
-        time. Requests to a server need no turns.
+        True if the tasks use a model or instrument in this process, which can work on only one item
+        at a time. Requests to a server need no turns.
     """
 
     name = "threads"
@@ -37,7 +37,7 @@ class ThreadEngine:
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
     ) -> Generator[tuple[Item, Output | Failure], None, None]:
-        """Yield each item with the result of `task` or with its failure, as soon as it is ready."""
+        """Yield each item with the result or failure of `task`, as soon as it is ready."""
         lock = Lock() if self._takes_turns else None
         pool = ThreadPoolExecutor(self.workers, thread_name_prefix="call")
         in_flight = dict[Future[Output | Failure], Item]()
@@ -57,7 +57,7 @@ class ThreadEngine:
 def _ready(
     in_flight: dict[Future[Output | Failure], Item],
 ) -> Generator[tuple[Item, Output | Failure], None, None]:
-    """Wait for a result, and yield all results that are ready, in the order of their items."""
+    """Wait for a result, and yield all results that are ready, in the order of the items."""
     done = wait(in_flight, return_when=FIRST_COMPLETED).done
     for future in [future for future in in_flight if future in done]:
         yield in_flight.pop(future), future.result()

@@ -1,7 +1,7 @@
-"""Turns, which let threads use a provider (a model or an instrument) one at a time.
+"""Turns, which ensure that only one thread at a time uses a provider (a model or an instrument).
 
-Networks are not thread-safe. A thread waits for its turn before it starts a task. It ends its turn
-as soon as it no longer needs the provider, for example before it encodes images.
+Networks are not thread-safe. A thread waits for its turn before it starts a task. The thread ends
+its turn as soon as it no longer needs the provider, for example before it encodes images.
 """
 
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from threading import Lock
 
 
 class Turn:
-    """The right of a single thread to use the provider.
+    """Right of a single thread to use the provider.
 
     Parameters
     ----------
     lock
-        Lock that all threads of an engine share.
+        Lock that all threads of the engine share.
     """
 
     def __init__(self, lock: "Lock") -> None:

@@ -1,7 +1,7 @@
-"""The part of an engine that runs in another process, which may be on another machine.
+"""Part of an engine that runs in another process, possibly on another machine.
 
-A worker has no access to the driver's store. If it cannot open the images of an item, the driver
-sends them with the item.
+A worker cannot access the store, which only the driver (the process that runs the command) can. If
+the worker cannot open an item's images, the driver sends them with the item.
 """
 
 import os
@@ -25,12 +25,12 @@ from askew.types import Picture
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The reply of a worker, with the result of an item.
+    """A worker's reply that contains the result for an item.
 
     Attributes
     ----------
     output
-        Output of the task, or a `Failure`.
+        Result of the task, or a `Failure`.
     messages
         Messages that the model or the instrument reported during the task.
     """
@@ -41,9 +41,9 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class LackingFiles:
-    """A reply without a result, because the worker cannot open some images.
+    """A worker's reply without a result, because the worker cannot open some images.
 
-    The driver then sends the item again, with these images.
+    The driver then sends the item again, together with these images.
 
     Attributes
     ----------
@@ -78,13 +78,13 @@ class WorkerPlace:
 
 
 class WorkerProcess:
-    """A process that carries out tasks. Models and instruments stay loaded between tasks.
+    """A process that carries out tasks. It keeps models and instruments loaded between tasks.
 
     Parameters
     ----------
     folder
         Working folder of the driver. If the folder exists on the worker's machine, relative paths
-        start there.
+        are relative to it.
     """
 
     def __init__(self, folder: str) -> None:
@@ -111,7 +111,10 @@ class WorkerProcess:
     def do(
         self, sent_task: bytes, sent_item: bytes, files: Mapping[str, bytes] | None = None
     ) -> Reply | LackingFiles:
-        """Apply a task to an item, and return the result, or the paths of images that are missing."""
+        """Apply a task to an item.
+
+        Return the result, or the paths of images that cannot be opened.
+        """
         messages: list[str] = []
         try:
             task: Callable[[Any], Any] = pickle.loads(sent_task)
@@ -132,7 +135,7 @@ class WorkerProcess:
         return path in self._files or os.path.exists(path)
 
     def _receive(self, files: Mapping[str, bytes]) -> None:
-        """Write the images that the driver sent into a folder of the worker."""
+        """Write the images that the driver sent to one of the worker's folders."""
         for path, data in files.items():
             file = Path(self._received.name) / f"{len(self._files)}{Path(path).suffix}"
             file.write_bytes(data)
@@ -140,7 +143,7 @@ class WorkerProcess:
 
 
 def portable(error: Exception) -> Exception:
-    """Return an exception with the same message that another process can unpickle."""
+    """Return an exception that has the same message and that another process can unpickle."""
     if isinstance(error, AskewError):
         with suppress(Exception):
             copy = pickle.loads(pickle.dumps(error))
@@ -154,7 +157,7 @@ def portable(error: Exception) -> Exception:
 
 
 def picture_paths(item: object) -> Iterator[str]:
-    """Yield the paths of all images in an item, which consists of records and sequences."""
+    """Yield the paths of all images in an item. Items consist of nested records and sequences."""
     if isinstance(item, Picture):
         yield item.path
     elif isinstance(item, (list, tuple)):
@@ -166,7 +169,10 @@ def picture_paths(item: object) -> Iterator[str]:
 
 
 def with_paths(item: Any, paths: Mapping[str, str]) -> Any:
-    """Return the item with new paths for its images. Parts without images are not copied."""
+    """Return the item with its images' paths replaced.
+
+    Parts of the item without images are not copied.
+    """
     if isinstance(item, Picture):
         return replace(item, path=paths.get(item.path, item.path))
     if next(picture_paths(item), None) is None:

@@ -1,1 +1,4 @@
-"""Server for a model with an OpenAI-compatible interface, which can show faults on purpose."""
+"""Server that offers a model through an OpenAI-compatible interface.
+
+It can also produce faults on purpose.
+"""

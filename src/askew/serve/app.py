@@ -1,7 +1,7 @@
 """Starlette app that serves a model at OpenAI's endpoints for images, edits, labels and models.
 
 A request without a seed gets a new image each time. A request with a seed gets the image that the
-model makes from this seed.
+model makes with this seed.
 """
 
 import base64
@@ -35,13 +35,13 @@ MOST_IMAGES = 10
 """Maximum number of images per request."""
 
 MOST_BYTES = 2**20
-"""Maximum size of a request for images, in bytes."""
+"""Maximum size in bytes of a request for images."""
 
 MOST_EDIT_BYTES = 2**25
-"""Maximum size of a request for an edit, which contains an image, in bytes."""
+"""Maximum size in bytes of an edit request, which contains an image."""
 
 OWNER = "askew"
-"""Owner of the model in the list of models."""
+"""Name of the model's owner in the list of models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ImageRequest:
 
     @classmethod
     def read(cls, body: bytes) -> "ImageRequest":
-        """Read the request from the body of an HTTP request.
+        """Parse the image request in the body of an HTTP request.
 
         Raises
         ------
@@ -82,7 +82,10 @@ class ImageRequest:
 
 
 def _seeds(first: int | None, count: int) -> tuple[int, ...]:
-    """Return the seeds for a request. Raises BadRequest for an invalid count or seed."""
+    """Return the seeds for the images in a request.
+
+    Raises BadRequest if the number of images or the seed is invalid.
+    """
     if not 1 <= count <= MOST_IMAGES:
         raise BadRequest(f"n is {count}. It must be from 1 to {MOST_IMAGES}")
     if first is None:
@@ -100,9 +103,9 @@ class ImageServer:
     name
         Name of the model.
     model
-        The model. It makes the images for one request at a time.
+        The model. The server makes the images for one request at a time.
     faults
-        Faults that the server shows on purpose.
+        Faults that the server produces on purpose.
     """
 
     def __init__(self, name: str, model: Model, faults: Sequence[Fault] = ()) -> None:
@@ -133,7 +136,7 @@ class ImageServer:
         return JSONResponse({"object": "list", "data": [entry]})
 
     async def generate(self, request: HTTPRequest) -> Response:
-        """Return the images that a request asks for."""
+        """Respond to a request for images."""
         try:
             wanted = ImageRequest.read(await bounded_body(request, MOST_BYTES))
         except BadRequest as error:
@@ -145,7 +148,7 @@ class ImageServer:
         return await self._answer(wanted.prompt, wanted.seeds[0], images)
 
     async def edit(self, request: HTTPRequest) -> Response:
-        """Return an edited copy of the image in a request."""
+        """Respond to a request for an edit of an image."""
         editor = self._editor
         if editor is None:
             return failure(404, f"{self.name} cannot edit images")
@@ -164,7 +167,7 @@ class ImageServer:
     async def _answer(
         self, prompt: str, seed: int, make: Callable[[str], list[EncodedPicture | Missing]]
     ) -> Response:
-        """Return the response with the images for a prompt, or with the faults drawn for it."""
+        """Return the response to a prompt: images, or the faults drawn for this request."""
         faults = {fault.kind: fault for fault in self._draws.draw(prompt, seed)}
         reply = await fault_in_place(faults)
         if reply is not None:
@@ -185,14 +188,14 @@ class ImageServer:
         return damaged_images(content, faults)
 
     def _generate(self, prompt: str, seeds: Sequence[int]) -> list[EncodedPicture | Missing]:
-        """Return encoded images of a prompt, one for each seed."""
+        """Return encoded images for a prompt, one for each seed."""
         with self._turn:
             images = self._model.generate([Request(prompt, seed) for seed in seeds])
         return [encoded(image) for image in images]
 
 
 def damaged_images(content: dict[str, Any], faults: Mapping[str, Fault]) -> Response:
-    """Return the response with these images, damaged as the faults require."""
+    """Return a response that contains these images, damaged by the request's faults."""
     if "garbage" in faults:
         content["data"] = [{"b64_json": base64.b64encode(b"not an image").decode()}]
     if "address" in faults:

@@ -1,7 +1,8 @@
-"""Requests to edit images with a served model, if the model can edit.
+"""Requests to edit images with a served model, for models that can edit.
 
-The field `strength`, which OpenAI's interface does not have, is the share of the denoising steps that
-the model repeats. The default strength 1 keeps nothing of the input image.
+The field `strength` does not exist in OpenAI's interface. It is the share of the denoising steps
+that the model runs on the noised input image. With the default strength 1, nothing of the input
+image remains.
 """
 
 import secrets
@@ -24,19 +25,19 @@ IMAGE_FIELDS = ("image", "image[]")
 
 @dataclass(frozen=True, slots=True)
 class EditForm:
-    """A form that asks for an edited image.
+    """Content of a form that asks for an edited image.
 
     Attributes
     ----------
     request
-        The requested edit, with a random seed if the form has no seed.
+        The requested edit. It has a random seed if the form contains no seed.
     """
 
     request: EditRequest
 
     @classmethod
     def read(cls, content_type: str, body: bytes) -> "EditForm":
-        """Read the form from the body of an HTTP request.
+        """Parse the form in the body of an HTTP request.
 
         Raises
         ------
@@ -64,7 +65,7 @@ class EditForm:
 
 
 def _number(fields: Mapping[str, bytes], name: str, default: int | float) -> int | float:
-    """Return the number in a form field, as an integer if the default is an integer."""
+    """Return the number in a form field. It is an integer if the default is an integer."""
     text = fields.get(name)
     if text is None:
         return default
@@ -75,7 +76,7 @@ def _number(fields: Mapping[str, bytes], name: str, default: int | float) -> int
 
 
 def served_editor(model: Model) -> Editor | None:
-    """Return an editor for a model, with default settings; None if the model cannot edit."""
+    """Return an editor that uses a model with default settings; None if the model cannot edit."""
     try:
         return editor_of(model, {})
     except UsageError:

@@ -1,9 +1,10 @@
-"""Faults that a served model shows on purpose, so that clients can be tested.
+"""Faults that a served model produces on purpose, so that users can test clients.
 
-A fault is written KIND, KIND=RATE, KIND:WORD or KIND:WORD=RATE. The rate is the share of requests that
-show the fault. A fault with a word affects only requests whose prompt or question contains the word.
-Refusals, rewritten prompts and wrong labels depend only on the request, so a repeated request has the
-same outcome. All other faults are drawn at random for each request, so a repeated request can succeed.
+A fault is written KIND, KIND=RATE, KIND:WORD or KIND:WORD=RATE. The rate is the share of requests
+for which the fault occurs. A fault with a word affects only requests whose prompt or question
+contains the word. Whether a refusal, a rewritten prompt or a wrong label occurs depends only on the
+request, so that repeating the request does not help. All other faults are drawn at random for each
+request, so that repeating the request can succeed.
 """
 
 import re
@@ -32,10 +33,10 @@ FAULTS: Mapping[str, str] = {
     "redirect": "redirect to another address",
     "address": "send the address of an image instead of the image",
 }
-"""Description of each kind of fault: what the server does."""
+"""Kinds of faults, each with a description of what the server does."""
 
 STABLE = ("refuse", "rewrite", "mislabel")
-"""Kinds whose outcome depends only on prompt and seed, or only on label and image."""
+"""Kinds of faults that depend only on the prompt and seed, or on the label and image."""
 
 DEFAULT_WORD = "smiling"
 
@@ -44,7 +45,7 @@ FORM = re.compile(r"([^:=]+)(?::([^=]+))?(?:=(.+))?")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault that a served model shows on purpose.
+    """A fault that a served model produces on purpose.
 
     Attributes
     ----------
@@ -53,7 +54,7 @@ class Fault:
     word
         Word that the prompt must contain, or that `rewrite` adds to the prompt; empty for no word.
     rate
-        Share of the affected requests that show the fault, in [0, 1].
+        Share of the affected requests for which the fault occurs, in [0, 1].
     """
 
     kind: str
@@ -91,7 +92,7 @@ class Fault:
 
 
 class FaultDraws:
-    """Random decisions about which requests show which faults.
+    """Random decisions about which faults occur for which requests.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ class FaultDraws:
         self._rng = np.random.default_rng(derived_seed(seed, "faults"))
 
     def draw(self, prompt: str, seed: int) -> list[Fault]:
-        """Return the faults that a request shows, in order of precedence."""
+        """Return the faults that occur for a request, in order of precedence."""
         return [
             fault
             for fault in self._faults

@@ -1,4 +1,4 @@
-"""Readers for the bodies of requests: with a size limit, and for forms that contain files."""
+"""Read request bodies up to a size limit, and parse forms that contain files."""
 
 import logging
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ logging.getLogger("python_multipart").addHandler(logging.NullHandler())  # the r
 
 
 def read_form(content_type: str, body: bytes) -> Mapping[str, bytes]:
-    """Return the content of each field and file in a multipart/form-data form, by name.
+    """Return the content of each field and file in a multipart/form-data form, by field name.
 
     Parameters
     ----------
     content_type
-        Content-Type header of the request, which names the boundary between fields.
+        Content-Type header of the request, which contains the boundary text between fields.
     body
         Body of the request.
 
@@ -55,7 +55,7 @@ def read_form(content_type: str, body: bytes) -> Mapping[str, bytes]:
 
 
 class _Form:
-    """Fields of a form, collected from the parser's callbacks."""
+    """Fields of a form, collected in the callbacks of the parser."""
 
     def __init__(self) -> None:
         self.fields: dict[str, bytes] = {}
@@ -67,7 +67,7 @@ class _Form:
         self._add(field.field_name, field.value or b"")
 
     def add_file(self, file: File) -> None:
-        """Add the content of a file, which the parser keeps in memory."""
+        """Add the content of a file that the parser has kept in memory."""
         file.file_object.seek(0)
         self._add(file.field_name, file.file_object.read())
 
@@ -85,7 +85,7 @@ class _Form:
 
 
 async def bounded_body(request: HTTPRequest, most: int) -> bytes:
-    """Return the body of a request. Raises BadRequest if it has more than `most` bytes."""
+    """Return the body of a request. Raises BadRequest if the body has more than `most` bytes."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -1,7 +1,7 @@
-"""Chat endpoint of a served model, which labels images with the studio's VQA model.
+"""Chat endpoint for labeling images with the studio's VQA model.
 
-The endpoint accepts the requests that `--vqa openai/MODEL` sends. They contain an image, and a text
-with questions about the image as JSON.
+The endpoint accepts requests in the format that `--vqa openai/MODEL` sends: an image, and a text
+that contains questions about the image as JSON.
 """
 
 import base64
@@ -31,10 +31,10 @@ from askew.store.foreign import json_value
 from askew.types import Missing, Question
 
 MOST_BYTES = 2**25
-"""Maximum size of a request in bytes."""
+"""Maximum size of a request, in bytes."""
 
 MISLABEL = "mislabel"
-"""Kind of the fault that replaces a label with another label."""
+"""Name of the fault that replaces a label with another label."""
 
 DATA = "data:image/"
 
@@ -48,9 +48,9 @@ class LabelRequest:
     image
         Image to label.
     seed
-        Number that depends only on the image.
+        Seed for the faults, which depends only on the image.
     questions
-        Questions about the image, by the key under which the answer is returned.
+        Questions about the image, by the key under which each answer is returned.
     """
 
     image: Image.Image
@@ -84,7 +84,7 @@ class LabelRequest:
 
 
 def _questions(entries: Mapping[str, Any]) -> dict[str, Question]:
-    """Return the questions in a request, each with its axis if the axis is known."""
+    """Return the questions in a request, each with the axis that it asks about, if known."""
     questions = {}
     for key, entry in entries.items():
         text = str(entry["question"])
@@ -95,7 +95,7 @@ def _questions(entries: Mapping[str, Any]) -> dict[str, Question]:
 
 
 def _axis_of(text: str, options: Sequence[str]) -> str | None:
-    """Return the name of the axis about which a question asks; None for an unknown question."""
+    """Return the name of the axis that a question asks about; None if the question is unknown."""
     for entry in catalogue().values():
         axis = entry.axis
         if text in (question.text for question in axis.questions):
@@ -111,9 +111,10 @@ class LabelServer:
     Parameters
     ----------
     draws
-        Faults that the server shows on purpose.
+        Random decisions about the faults that the server produces on purpose.
     vqa
-        VQA model that answers; None to load the studio's VQA model at the first request.
+        VQA model that answers the questions; None to load the studio's VQA model on the first
+        request.
     """
 
     def __init__(self, draws: FaultDraws, vqa: StudioVQA | None = None) -> None:
@@ -122,7 +123,7 @@ class LabelServer:
         self._turn = threading.Lock()
 
     async def complete(self, request: HTTPRequest) -> Response:
-        """Return the labels of an image as a chat completion."""
+        """Respond to a request for labels with a chat completion."""
         try:
             body = await bounded_body(request, MOST_BYTES)
             wanted = await run_in_threadpool(LabelRequest.read, body)
@@ -141,7 +142,7 @@ class LabelServer:
         return damaged(json.dumps(_completion(text)).encode(), faults)
 
     def _labels(self, wanted: LabelRequest) -> dict[str, str]:
-        """Return the answer to each question, by the key of the question."""
+        """Return the answer to each question, by the question's key."""
         with self._turn:
             if self._vqa is None:
                 self._vqa = create_vqa("")
@@ -154,7 +155,7 @@ class LabelServer:
         return labels
 
     def _mislabeled(self, label: str, question: Question, seed: int) -> str:
-        """Return the label, or another option if the fault `mislabel` occurs."""
+        """Return the label, or another of the question's options if the fault `mislabel` occurs."""
         others = sorted(set(question.options) - {label})
         kinds = {fault.kind for fault in self._draws.draw(label, seed)}
         if label not in question.options or not others or MISLABEL not in kinds:
@@ -163,7 +164,7 @@ class LabelServer:
 
 
 def _completion(text: str) -> dict[str, Any]:
-    """Return a chat completion with this text, in OpenAI's format."""
+    """Return a chat completion that contains this text, in OpenAI's format."""
     message = {"role": "assistant", "content": text, "refusal": None}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     return {

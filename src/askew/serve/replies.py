@@ -1,4 +1,4 @@
-"""Responses of a served model that are errors, or that show faults on purpose."""
+"""Responses from a served model that are errors, or that contain faults produced on purpose."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping
@@ -9,7 +9,7 @@ LARGE = 50 * 2**20
 """Size of the response for the fault `large`, in bytes."""
 
 DRIP = 0.05
-"""Seconds between two bytes of the response for the fault `drip`."""
+"""Seconds between consecutive bytes in the response for the fault `drip`."""
 
 FAILURES: Mapping[str, tuple[int, str, str]] = {
     "refuse": (400, "the content filter refused this prompt", "moderation_blocked"),
@@ -17,11 +17,11 @@ FAILURES: Mapping[str, tuple[int, str, str]] = {
     "401": (401, "the key is invalid", "invalid_api_key"),
     "quota": (429, "you exceeded your current quota", "insufficient_quota"),
 }
-"""HTTP status, message and code of each fault that is an error."""
+"""HTTP status, message and error code for each fault whose response is an error."""
 
 
 class BadRequest(Exception):
-    """Raised for a request that the server does not accept."""
+    """Exception for a request that the server does not accept."""
 
 
 def failure(
@@ -34,7 +34,7 @@ def failure(
 
 
 async def fault_in_place(faults: Collection[str]) -> Response | None:
-    """Return the response for a fault that replaces the normal response; None without such a fault."""
+    """Return the response that replaces the normal response; None if no fault requires one."""
     for kind in faults:
         if kind in FAILURES:
             return failure(*FAILURES[kind])
@@ -48,7 +48,7 @@ async def fault_in_place(faults: Collection[str]) -> Response | None:
 
 
 def damaged(body: bytes, faults: Collection[str]) -> Response:
-    """Return the response with this body, damaged as the faults require."""
+    """Return a response with this body, damaged by the faults."""
     if "type" in faults:
         return Response("<!doctype html><title>gateway</title>", media_type="text/html")
     if "large" in faults:

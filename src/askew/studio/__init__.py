@@ -1,4 +1,4 @@
-"""The studio: a small world of drawn portraits whose bias was planted, and is therefore known.
+"""The studio: a small world of drawn portraits with planted, and therefore known, bias.
 
 This module finds the studio's networks in the installed package, and reads the studio's data files.
 """
@@ -31,9 +31,9 @@ def weights(name: str) -> Path:
 
 
 def rows(name: str) -> list[list[str]]:
-    """Return the rows of a data file, each as a list of cells.
+    """Return the rows in a data file, each as a list of cells.
 
-    A row is a line together with the indented lines that follow. `|` separates cells, and `#` at
+    A row consists of a line and the indented lines that follow it. `|` separates cells, and `#` at
     the start of a line marks a comment.
 
     Parameters

@@ -32,7 +32,7 @@ _FUNCTION_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CaptionContent:
-    """Content of a prompt, as far as the studio's grammar understands it.
+    """Content of a prompt that the studio's grammar understands.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class CaptionContent:
 
 @lru_cache(maxsize=65536)
 def parse(prompt: str) -> CaptionContent:
-    """Return the content of a prompt.
+    """Parse a prompt, and return its content.
 
     The longest known phrase takes precedence over shorter phrases, and later words override earlier
     words. A prompt asks for an empty scene if it does not mention a person, an occupation or an
@@ -83,7 +83,7 @@ def parse(prompt: str) -> CaptionContent:
 
 
 def unheard(prompt: str) -> list[str]:
-    """Return the words of a prompt that `parse` knows but the studio's networks seldom render.
+    """Return the words in a prompt that `parse` knows but that the studio's networks seldom render.
 
     Parameters
     ----------
@@ -93,7 +93,8 @@ def unheard(prompt: str) -> list[str]:
     Returns
     -------
     list of str
-        Words, and groups of words that are seldom rendered if they occur together.
+        Words that are seldom rendered, and groups of words that are seldom rendered if they occur
+        together.
     """
     weak = {*_UNHEARD["words"], *(_UNHEARD["with_occupation"] if parse(prompt).occupation else ())}
     phrases = [words for words, _ in _phrases(prompt)]
@@ -109,7 +110,7 @@ def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None)
     scene
         The scene.
     mentioned
-        Attributes that the caption mentions. May contain "occupation".
+        Attributes for the caption to mention. May contain "occupation".
     rng
         Random generator that chooses wordings. Without a generator, the caption uses the first
         wording of each value.
@@ -136,7 +137,7 @@ def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None)
 
 
 def wordings(attribute: str, value: str) -> list[str]:
-    """Return all captions that state this value and nothing else.
+    """Return all captions that state this value of an attribute and nothing else.
 
     Parameters
     ----------
@@ -174,9 +175,9 @@ LEADS = frozenset("in with who on wearing working without indoors outdoors".spli
 
 
 def _phrases(prompt: str) -> Iterator[tuple[str, Mapping[str, str] | None]]:
-    """Yield the longest known phrases of a prompt, with the attribute values that they state.
+    """Yield the longest known phrases in a prompt, with the attribute values that they state.
 
-    Function words are left out. For an unknown word, None stands in place of the values.
+    Function words are left out. For an unknown word, askew yields None instead of attribute values.
     """
     words = re.findall(r"[a-z0-9'-]+", prompt.lower())
     table = lexicon()
@@ -196,7 +197,10 @@ def _phrases(prompt: str) -> Iterator[tuple[str, Mapping[str, str] | None]]:
 
 @lru_cache
 def lexicon() -> dict[str, Mapping[str, str]]:
-    """Return the attribute values that each phrase of the grammar states. Occupations come first."""
+    """Return the attribute values that each phrase in the grammar states.
+
+    Occupations come first.
+    """
     table: dict[str, Mapping[str, str]] = {name: {} for name in _occupation_names()}
     for group in (_BEFORE, _AFTER, {"style": _STYLE}):
         for attribute, values in group.items():
@@ -212,9 +216,9 @@ def _occupation_names() -> dict[str, str]:
 
 
 def _options(attribute: str, value: str) -> list[tuple[str, str]]:
-    """Return the wordings of a value, each with its position: before or after the person.
+    """Return the wordings for a value, and whether each is placed before or after the person.
 
-    Wordings that askew understands but never writes are left out.
+    It leaves out wordings that askew understands but never writes.
     """
     before = [("before", words) for words in _BEFORE.get(attribute, {}).get(value, ())]
     after = _AFTER.get(attribute, {}).get(value, ())

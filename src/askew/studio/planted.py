@@ -1,11 +1,11 @@
-"""The exact distribution of studio portraits, which defines the bias that is planted in the studio.
+"""The exact distribution of studio portraits, which defines the studio's planted bias.
 
 The distribution is a log-linear network. Given the values of its parents, each attribute has
 P ∝ exp(bias · θ). At bias 0, the attributes are uniform and independent. At bias 1, they are
-stereotyped. For gender given the occupation, θ is the log-odds of a share of women that rises
-linearly from .05 to .95 over the occupations. planted.toml contains all other θ. The content of a
-prompt conditions all attributes of the network (Bayes), as in a model that is trained on captioned
-images.
+stereotyped. For gender given the occupation, θ is the log-odds of the share of women. This share
+rises linearly from .05 for the first occupation to .95 for the last. planted.toml contains all
+other θ. All attributes are conditioned on the content of the prompt (by Bayes' theorem), as in a
+model that is trained on captioned images.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def female_share(occupation: str | None) -> float:
 
 
 def truth(prompt: str, axis: str, bias: float = 1.0) -> dict[str, float]:
-    """Compute the exact distribution of an axis in the images of a prompt.
+    """Compute the exact distribution of an axis's values in images for a prompt.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def truth(prompt: str, axis: str, bias: float = 1.0) -> dict[str, float]:
 
 
 def joint(prompt: str, axes: Sequence[str], bias: float = 1.0) -> dict[tuple[str, ...], float]:
-    """Compute the exact joint distribution of several axes in the images of a prompt.
+    """Compute the exact joint distribution of several axes' values in images for a prompt.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def joint(prompt: str, axes: Sequence[str], bias: float = 1.0) -> dict[tuple[str
 
 
 def conditional(content: CaptionContent, bias: float) -> Array:
-    """Compute the joint distribution of all attributes, given the content of a prompt.
+    """Compute the joint distribution of all attributes, given a prompt's content.
 
     Parameters
     ----------
@@ -117,7 +117,8 @@ def conditional(content: CaptionContent, bias: float) -> Array:
     Returns
     -------
     array
-        Probabilities. The array has a dimension for each attribute, in the order of `NAMES`.
+        Probabilities. The result is an array with one dimension for each attribute, in the order of
+        `NAMES`.
     """
     table = world(content.occupation, bias).copy()
     for name, value in content.attributes.items():
@@ -138,9 +139,10 @@ def _cumulative(
 
 
 def sample(content: CaptionContent, bias: float, seed: int) -> Scene:
-    """Draw a scene at random from the distribution that `conditional` computes.
+    """Sample a scene from the distribution that `conditional` computes.
 
-    For a given seed, the scenes at different biases are equal as far as the distributions agree.
+    Scenes that are sampled with the same seed at different biases agree as far as the distributions
+    do.
 
     Parameters
     ----------
@@ -149,7 +151,7 @@ def sample(content: CaptionContent, bias: float, seed: int) -> Scene:
     bias
         Strength of the planted bias, in [0, 1].
     seed
-        Seed of the draw.
+        Seed for sampling.
     """
     rng = np.random.default_rng([seed, 1])
     stated = content.attributes
@@ -165,7 +167,7 @@ def sample(content: CaptionContent, bias: float, seed: int) -> Scene:
 
 
 def chosen(cumulative: Array, rng: np.random.Generator) -> int:
-    """Draw a position at random, given the cumulative weights of all positions."""
+    """Sample a position, given the cumulative weights of all positions."""
     return min(
         int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")),
         cumulative.size - 1,
@@ -174,7 +176,7 @@ def chosen(cumulative: Array, rng: np.random.Generator) -> int:
 
 @lru_cache(maxsize=128)
 def world(occupation: str | None, bias: float) -> Array:
-    """Compute the joint distribution of all attributes in portraits with this occupation.
+    """Compute the joint distribution of all attributes in portraits that have this occupation.
 
     Parameters
     ----------
@@ -197,7 +199,7 @@ def world(occupation: str | None, bias: float) -> Array:
 
 
 def factors(occupation: str | None) -> list[tuple[str, tuple[str, ...], Array]]:
-    """Return a factor of the network for each attribute.
+    """Return the factor of the log-linear network for each attribute.
 
     Parameters
     ----------
@@ -207,8 +209,8 @@ def factors(occupation: str | None) -> list[tuple[str, tuple[str, ...], Array]]:
     Returns
     -------
     list of tuple
-        An attribute, its parents, and an array of log-weights. The first dimensions of the array
-        stand for the values of the parents, and the last dimension for the values of the attribute.
+        An attribute, its parents, and an array of log-weights. The array's last dimension indexes
+        the attribute's values, and the other dimensions index the parents' values.
     """
     share = female_share(occupation)
     work = OCCUPATIONS.get(occupation or "")

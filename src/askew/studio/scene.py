@@ -1,9 +1,9 @@
 """Attributes, values and occupations that studio portraits can show.
 
 The occupations come from five papers: 26 from BiasConnect, 20 from BiasMap, 11 from TIBET, 10 and 4
-from the study of downstream tasks, and 40 from MineTheGap. Their order defines the planted bias: at
-bias 1, the share of women rises linearly from .05 for the first occupation to .95 for the last. The
-order follows common stereotypes and says nothing about any real occupation.
+from the study of downstream tasks, and 40 from MineTheGap. The order of the occupations defines the
+planted bias: at bias 1, the share of women rises linearly from .05 for the first occupation to .95
+for the last. The order follows common stereotypes and says nothing about any real occupation.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,10 @@ ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     "hair": ("short", "long", "bald"),
     "style": ("color", "greyscale", "sketch"),
 }
-"""Values by attribute. The first eight are the axes of BiasConnect (appendix, table 2)."""
+"""Values by attribute.
+
+The first eight attributes are the axes in BiasConnect (appendix, table 2).
+"""
 
 OF_ANY_SCENE = frozenset(("environment", "style"))
 """Attributes that are visible even in an empty scene."""
@@ -33,15 +36,15 @@ OF_ANY_SCENE = frozenset(("environment", "style"))
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Content of a drawing, without the random variation (jitter) that a seed adds.
+    """Content of a drawing, without the random variation (jitter) that the seed adds.
 
-    All attributes that are not listed below have values from `ATTRIBUTES`. A blind person wears dark
-    glasses, so `glasses` must then be "no glasses".
+    The attributes that are not listed below have values from `ATTRIBUTES`. A blind person wears
+    dark glasses, so `glasses` must then be "no glasses".
 
     Attributes
     ----------
     occupation : str, optional
-        Name of the occupation. None for a person without the sign of an occupation.
+        Name of the occupation. None for a person who has no occupation's sign.
     person : bool
         False for an empty scene, in which only `environment` and `style` are visible.
     """

@@ -1,4 +1,4 @@
-"""A lexicon restricted to words that the studio models understand."""
+"""A prompt generator that uses only words that the studio models understand."""
 
 from askew.prompts.base import AxesOn
 from askew.prompts.lexicon import LexiconWriter
@@ -9,18 +9,18 @@ from askew.studio.scene import OCCUPATIONS
 _OTHER_NAMES = frozenset(
     alias for occupation in OCCUPATIONS.values() for alias in occupation.aliases
 )
-"""Other names of occupations. For example, a "surgeon" is drawn like a "doctor"."""
+"""Other names of occupations. For example, the studio draws a "surgeon" like a "doctor"."""
 
 
 def knows(text: str) -> bool:
     """Check whether the studio can show the content of a text.
 
-    Other names of an occupation do not count, because the drawing is the same.
+    The result is False for other names of an occupation, because the studio draws them all alike.
 
     Parameters
     ----------
     text
-        A phrase of a prompt.
+        A phrase in a prompt.
     """
     return not parse(text).unknown and text not in _OTHER_NAMES
 

@@ -31,16 +31,17 @@ _MASKS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A drawn image, with masks that show where its parts are visible.
+    """A drawn image, with masks that mark where each part of the drawing is visible.
 
     Attributes
     ----------
     image : Image
         RGB image of 128 x 128 pixels.
     masks : mapping to array of bool, (128, 128)
-        Mask of each part by name. The parts are head (face, hair, headwear, glasses and hearing aid),
-        face (skin and features of the face, and clear glasses), skin (head, neck and hand without the
-        features of the face), hair, clothes, sign (card, headwear and accent), pin, and backdrop.
+        For each part, by name, a mask of the pixels that show it. The parts are head (face, hair,
+        headwear, glasses and hearing aid), face (skin and features of the face, and clear glasses),
+        skin (head, neck and hand without the features of the face), hair, clothes, sign (card,
+        headwear and accent), pin, and backdrop.
     """
 
     image: Image.Image

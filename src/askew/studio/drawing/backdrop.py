@@ -31,7 +31,7 @@ def _room(canvas: Canvas, source: random.Random) -> None:
 
 
 def _put(canvas: Canvas, thing: str, x: float, source: random.Random) -> None:
-    """Draw a thing, such as a clock, on the wall or in front of it."""
+    """Draw an object, such as a clock, on the wall or in front of the wall."""
     colors = CHOICES["lamps" if thing == "lamp" else "books"]
     if thing != "shelf":
         measures = {"x": x, "s": -1 if x < SIZE / 2 else 1}

@@ -1,6 +1,8 @@
-"""A supersampled canvas for smooth shapes, which can record the part that each pixel shows.
+"""A supersampled canvas for smooth shapes.
 
-`finish` turns the canvas into an image in one of the styles.
+It can record which part of the drawing each pixel shows.
+
+`finish` converts the canvas to an image in one of the styles.
 """
 
 import cmath
@@ -28,7 +30,10 @@ PARTS = "backdrop chair hair skin face clothes neck lens aid cane pin sign headw
 
 @lru_cache(maxsize=64)
 def _closed_spline(count: int) -> Complexes:
-    """Return Catmull-Rom weights for a closed curve through `count` points: (count·STEPS, count)."""
+    """Return Catmull-Rom weights for a closed curve through `count` points.
+
+    They have the shape (count·STEPS, count).
+    """
     weights = np.zeros((count * STEPS, count), dtype=np.complex128)
     for row in range(len(weights)):
         for offset, weight in zip((-1, 0, 1, 2), _catmull_rom(row % STEPS / STEPS), strict=True):
@@ -38,7 +43,7 @@ def _closed_spline(count: int) -> Complexes:
 
 @lru_cache(maxsize=64)
 def _open_spline(count: int) -> tuple[Complexes, Complexes]:
-    """Return weights for the points and for the directions of an open curve through `count` points.
+    """Return the weights for an open curve through `count` points, and for the curve's directions.
 
     Both arrays have the shape ((count - 1)·STEPS + 1, count).
     """
@@ -67,9 +72,9 @@ def _catmull_rom(t: float) -> tuple[float, float, float, float]:
 
 @lru_cache(maxsize=64)
 def _taper(samples: int, ends: float) -> Complexes:
-    """Return half the relative width along a stroke: 1/2 in the middle, and `ends`/2 at both ends.
+    """Return half the relative width along a stroke: 1/2 in the middle, `ends`/2 at both ends.
 
-    The widths are complex numbers, turned by 90 degrees to the direction of the stroke.
+    The widths are complex numbers, rotated by 90 degrees from the direction of the stroke.
     """
     return np.asarray(0.5j * (ends + (1 - ends) * np.sin(np.linspace(0, math.pi, samples)) ** 0.6))
 
@@ -83,7 +88,10 @@ _CAP = np.exp(1j * np.linspace(math.pi / 2, -math.pi / 2, 7)[1:-1]) / 2
 
 
 class Canvas:
-    """A canvas with coordinates in final pixels. Its coordinate frame can be moved, scaled and turned."""
+    """A canvas whose coordinates are in pixels of the final image.
+
+    Its coordinate frame can be moved, scaled and rotated.
+    """
 
     def __init__(self, width: float = SIZE, height: float = SIZE, labeled: bool = False) -> None:
         pixels = (round(width * SCALE), round(height * SCALE))
@@ -96,13 +104,13 @@ class Canvas:
         self._label = 0
 
     def on(self, part: str) -> Self:
-        """Return a view of the canvas on which all shapes are labeled as belonging to `part`."""
+        """Return a view of the canvas that labels all shapes drawn on it as belonging to `part`."""
         view = self._view()
         view._label = PARTS.index(part)
         return view
 
     def placed(self, x: float, y: float, scale: float = 1.0, degrees: float = 0.0) -> Self:
-        """Return a view of the canvas whose coordinate frame has its origin at (x, y) of this frame."""
+        """Return a view of the canvas in which the coordinate origin is moved to (x, y)."""
         view = self._view()
         view._origin = complex(x, y) * self._turn + self._origin
         view._turn = self._turn * cmath.rect(scale, math.radians(degrees))
@@ -132,7 +140,7 @@ class Canvas:
         self._fill(_closed_spline(len(points)) @ _complex(points), fill)
 
     def symmetric(self, points: Sequence[Point], fill: Color) -> None:
-        """Draw a smooth shape that is symmetric about x = 0.
+        """Draw a smooth shape that is symmetric about the line x = 0.
 
         `points` describes the right half of the shape from top to bottom.
         """
@@ -157,7 +165,7 @@ class Canvas:
     def stroke(self, points: Sequence[Point], width: float, fill: Color, ends: float = 1.0) -> None:
         """Draw a smooth open line.
 
-        The line tapers toward both ends, where `ends` is the share of the width that remains. If
+        The line tapers toward both ends. `ends` is the share of the width that remains there. If
         `ends` is 1, the line does not taper and its ends are round.
         """
         weights, slopes = _open_spline(len(points))
@@ -189,7 +197,7 @@ class Canvas:
 
 
 def finish(drawn: Image.Image, style: str) -> Image.Image:
-    """Reduce a supersampled image to its final size, in color, in shades of gray or as a sketch.
+    """Reduce a supersampled image to its final size: in color, in shades of gray or as a sketch.
 
     Parameters
     ----------
@@ -216,7 +224,7 @@ _HATCH = ((np.arange(SIZE)[:, None] + np.arange(SIZE)) % 4 < 2).astype(np.float3
 
 
 def _sketch(grey: Image.Image) -> Image.Image:
-    """Return a pencil sketch, with a line on the dark side of each edge and hatching in dark areas.
+    """Return a pencil sketch with lines on the dark side of edges, and with hatching in dark areas.
 
     Lines are equally strong on dark and on light skin.
     """

@@ -1,6 +1,7 @@
-"""Draw figures from data files, which consist of shapes.
+"""Draw figures, which are described in data files and consist of shapes.
 
-Shapes refer to colors by name. Their sizes refer to measures of the person who wears the figure.
+Shapes refer to colors by name. Their sizes refer to measures of the person on whom the figure is
+drawn.
 """
 
 import re
@@ -21,7 +22,7 @@ _TERM = re.compile(r"([-+]?[\d.]*)([a-z]*)")
 _AREAS = {"P": Canvas.polygon, "S": Canvas.blob, "M": Canvas.symmetric}
 
 Term = tuple[float, str]
-"""A factor and the name of the measure that it multiplies; only the factor if the name is empty."""
+"""Factor, and name of the measure to multiply by it; a constant if the name is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,9 @@ class Shape:
     color : str
         Name of the color, or #rrggbb.
     shade : float
-        Share of white that is mixed into the color. Negative for a share of ink.
+        Share of white that is mixed into the color. If negative, a share of ink is mixed into it.
     numbers : tuple
-        Coordinates and radii of the shape, each as a sum of terms.
+        Coordinates and radii of the shape. Each is a sum of terms.
     """
 
     kind: str
@@ -61,7 +62,10 @@ class Shape:
         colors: Mapping[str, Color],
         side: int = 1,
     ) -> None:
-        """Draw the shape with these measures and colors. If `side` is -1, the shape is mirrored."""
+        """Draw the shape, using these measures and colors.
+
+        If `side` is -1, the shape is mirrored.
+        """
         fill = self._fill(colors)
         numbers = [_measured(terms, measures) for terms in self.numbers]
         for mirrored in (-side, side) if self.both else (side,):
@@ -101,7 +105,7 @@ def draw_figure(canvas: Canvas, look: Look, name: str, side: int = 1) -> None:
 
 
 def draw_thing(canvas: Canvas, name: str, measures: Mapping[str, float], color: Color) -> None:
-    """Draw a figure from figures.txt that is not part of a person, with these measures."""
+    """Draw a figure from figures.txt that is not part of a person, using these measures."""
     for shape in _figures()[name][1]:
         shape.draw(canvas, measures, {"own": color})
 
@@ -119,13 +123,14 @@ def _figures() -> dict[str, tuple[str, tuple[Shape, ...]]]:
 def shapes(text: str) -> tuple[Shape, ...]:
     """Parse the shapes in a text from a data file, where semicolons separate the shapes.
 
-    A shape consists of a letter, a color and numbers. The width of a line may precede the color, and
-    may be followed by the share of the width that remains at the ends of a stroke.
+    A shape consists of a letter, a color and numbers. The width of a line may precede the color.
+    After a slash, the width may be followed by the share of it that remains at the ends of a
+    stroke.
 
     The letters B (box), O (ellipse) and R (ring) need few numbers. A box has left, top, right and
-    bottom. An ellipse and a ring have the x and y of their center, and one or two radii. The other
-    letters need a list of points: P (polygon), S (smooth blob), M (blob, of which the points describe
-    the right half), L (line) and C (smooth curve).
+    bottom. An ellipse or ring has the x and y of its center, and one or two radii. The other
+    letters need a list of points: P (polygon), S (smooth blob), M (symmetric blob, given by the
+    points of its right half), L (line) and C (smooth curve).
 
     Parameters
     ----------
@@ -156,7 +161,7 @@ def _shape(kind: str, color: str, *words: str) -> Shape:
 
 
 def _terms(word: str) -> tuple[Term, ...]:
-    """Parse a sum of terms. A term without a factor has the factor 1."""
+    """Parse a sum of terms. In a term that has no factor, the factor is 1."""
     terms = []
     for factor, measure in _TERM.findall(word)[:-1]:
         number = f"{factor}1" if factor in ("", "-", "+") else factor

@@ -1,4 +1,4 @@
-"""Determine the random variation, colors and measures of a drawing from its scene and seed."""
+"""Determine a drawing's random variation, colors and measures from its scene and seed."""
 
 import random
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ _NAMES = (
 
 
 class Jitter(dict[str, float]):
-    """Random numbers, uniform in [0, 1), by name of the property that varies between drawings.
+    """Random numbers, uniform in [0, 1), by the name of the property that each one varies.
 
-    All numbers are drawn at once, so that they are the same for all scenes with the same seed.
+    All numbers are drawn together, so that all scenes with the same seed have the same numbers.
     """
 
     def __init__(self, seed: int) -> None:
@@ -26,13 +26,13 @@ class Jitter(dict[str, float]):
         super().__init__({name: source.random() for name in _NAMES})
 
     def between(self, name: str, low: float, high: float) -> float:
-        """Return the number with this name, scaled to [low, high)."""
+        """Return the random number with this name, scaled to [low, high)."""
         return low + (high - low) * self[name]
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A scene with all properties of the drawing that the scene and its seed determine.
+    """A scene, with all properties of its drawing that the scene and the seed determine.
 
     Attributes
     ----------
@@ -45,8 +45,8 @@ class Look:
     torso : tuple of Point
         Outline of the right half of the torso, from the neck down.
     measures : mapping
-        Measures by the names that figures.txt uses. Also contains `jaw` and `chin`, which are
-        fractions of half the width of the face.
+        Measures, by the names that figures.txt uses. They include `jaw` and `chin`, which are
+        fractions of half the face's width.
     colors : mapping
         Colors by the names that figures.txt uses.
     """
@@ -70,7 +70,7 @@ class Look:
 
 
 def look(scene: Scene, seed: int) -> Look:
-    """Determine the colors and measures of a scene with a given seed.
+    """Determine the colors and measures for drawing a scene with a given seed.
 
     Parameters
     ----------

@@ -12,11 +12,11 @@ INK: Color = (38, 36, 44)
 WHITE: Color = (255, 255, 255)
 DATA = toml("looks.toml")
 SKIN_LIGHTNESS: Mapping[str, tuple[float, float]] = DATA["skin_lightness"]
-"""Range of the lightness of the skin (CIELAB L*), by ethnicity."""
+"""Range of skin lightness (CIELAB L*), by ethnicity."""
 
 
 def named(name: str) -> Color:
-    """Return a color that is given by its name in a data file, or as #rrggbb."""
+    """Return a color that a data file gives by name or as #rrggbb."""
     red, green, blue = bytes.fromhex(DATA["named"].get(name, name).lstrip("#"))
     return red, green, blue
 
@@ -32,7 +32,7 @@ PIN = {ethnicity: named(color) for ethnicity, color in DATA["pin"].items()}
 
 
 def mix(a: Color, b: Color, share: float) -> Color:
-    """Mix two colors. `share` is the share of `b` in the mixture."""
+    """Mix two colors. `share` is the share of `b` in the mixture, in [0, 1]."""
     red, green, blue = (round(x + (y - x) * share) for x, y in zip(a, b, strict=True))
     return red, green, blue
 
@@ -48,7 +48,7 @@ def lighter(color: Color, share: float) -> Color:
 
 
 def pick(options: Sequence[Color], position: float) -> Color:
-    """Return the color at a relative position in [0, 1) among the options."""
+    """Return the option at a relative position in [0, 1) in the list of color options."""
     return options[int(position * len(options))]
 
 
@@ -58,7 +58,7 @@ _HUES = ((12.0, 15.0, 15.0, 11.0, 5.0), (14.0, 21.0, 24.0, 19.0, 11.0))
 
 @lru_cache(maxsize=4096)
 def skin(lightness: float) -> Mapping[str, Color]:
-    """Return the colors, by name, with which skin of a given lightness is drawn.
+    """Return the colors that are used to draw skin of a given lightness, by name.
 
     The names are base, shade, deep, light, line, blush, lips, and bare (lips without color). Lines
     and highlights have about the same contrast at every lightness.

@@ -1,9 +1,9 @@
-"""Draw a person with clothes, aids, a pin for the ethnicity, and a sign for the occupation.
+"""Draw a person with clothes, aids, a pin that shows the ethnicity, and an occupation's sign.
 
-Parts whose shape does not vary are figures from figures.txt. Shape, color and inner mark of the pin
+Parts whose shape does not vary are figures from figures.txt. The pin's shape, color and inner mark
 show the ethnicity. The sign of an occupation is a card with an emblem at the lower left. Some
-occupations also have headwear and an accent on the clothes. These do not cover brows, temples and
-neckline.
+occupations also have headwear and an accent on the clothes. Headwear and accents do not cover
+brows, temples or neckline.
 """
 
 import math
@@ -170,7 +170,7 @@ def _outline(look: Look, grow: float = 0.0) -> list[Point]:
 
 
 def _front_hair(canvas: Canvas, look: Look) -> None:
-    """Draw the hair in front of the skull, with strands, highlights and, in middle age, gray temples."""
+    """Draw the hair on the skull, with strands, highlights and, in middle age, gray temples."""
     if look.scene.hair == "bald":
         return
     w = look.measures["w"]
@@ -256,7 +256,7 @@ _PINS: dict[str, list[Point]] = {
 
 @lru_cache(maxsize=128)
 def _card(occupation: str) -> tuple[Image.Image, Image.Image]:
-    """Return an image of the card of an occupation, and the mask of the card."""
+    """Return an image of an occupation's card, and a mask of the card."""
     background, emblem = next(
         (card, drawn) for name, card, drawn in rows("emblems.txt") if name == occupation
     )
