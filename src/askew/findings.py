@@ -148,8 +148,8 @@ class PictureSet:
     copies
         Number of additional images that are identical to an image in `pictures`. They do not count.
     labels
-        Labels of the first images from the first instrument, by axis. None for an image without a
-        label.
+        Labels that the first instrument gave to the first images, by axis. None for an image
+        without a label.
     """
 
     prompt: str

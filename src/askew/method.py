@@ -414,7 +414,7 @@ class Result(Document, Generic[P, F]):
         write_sums(self.folder, [*names, *extra])
 
     def restore_files(self) -> None:
-        """Write the files that derive from the results again if any is missing or damaged."""
+        """If a file that derives from the results is missing or damaged, write these files."""
         names = (REPORT_FILE, *self.extra_files())
         is_whole = all((self.folder / name).exists() for name in names)
         if not is_whole or changed_run_files(self.folder):

@@ -32,7 +32,7 @@ from askew.stats.overlap import bilinear
 SIDE = 112
 OVERLAY = 144
 LARGE = 360
-"""Longest side of a small copy, of a copy with an overlay, and of a large copy, in pixels."""
+"""Longest side, in pixels, of a small copy, of a copy with an overlay and of a large copy."""
 
 TOTAL = 500
 """Approximate maximum number of small copies on a page.

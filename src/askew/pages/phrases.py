@@ -194,7 +194,7 @@ _MAPS: Mapping[str, Phrase] = {
     ),
     "no_overlap": Phrase(
         text="not significantly above chance",
-        condition="for one prompt, if its mIoU has q of 0.05 or more, or no null distribution",
+        condition="for one prompt, if its mIoU has q of 0.05 or more, or has no null distribution",
     ),
     "mean_overlap": Phrase(
         text="on average significantly above chance",
@@ -280,13 +280,14 @@ _INTERACTIONS: Mapping[str, Phrase] = {
     ),
     "no_association_over_prompts": Phrase(
         text="Over {prompts} prompts, none of {pairs} of axes is significantly associated.",
-        condition="no pair has q < 0.05 when Fisher's sum combines the p-values of the prompts",
+        condition="no pair has q < 0.05 when the p-values of all prompts are combined in Fisher's "
+        "sum",
     ),
     "association_over_prompts": Phrase(
         text="Over {prompts} prompts, {associated} of {pairs} of axes {are} significantly associated "
         "in at least one prompt{disagreement}. Most often: {most} ({edges}; {effects}).",
-        condition="at least one pair has q < 0.05 when Fisher's sum combines the p-values of "
-        "the prompts",
+        condition="at least one pair has q < 0.05 when the p-values of all prompts are combined in "
+        "Fisher's sum",
     ),
     "prompt_disagreement": Phrase(
         text="; the effects differ significantly between prompts for {count} of them",
@@ -295,8 +296,8 @@ _INTERACTIONS: Mapping[str, Phrase] = {
     "association_difference": Phrase(
         text="The association (χ²) differs significantly between {run} and {first} for {count} of "
         "{pairs} of axes.",
-        condition="the difference in Cramér's V has q < 0.05 in a test that swaps images "
-        "between the runs",
+        condition="the difference in Cramér's V has q < 0.05 in a permutation test that "
+        "swaps images between the runs",
     ),
     "no_association_difference": Phrase(
         text="The association (χ²) differs significantly between {run} and {first} for none of "

@@ -375,7 +375,7 @@ def provenance(head: Head) -> tuple[Block, ...]:
 
 
 def _instrument_facts(head: Head) -> list[Named]:
-    """Return the fingerprints of all instruments, named by kind and name."""
+    """Return the fingerprints of all instruments, each with the instrument's kind and name."""
     kinds = (
         ("vqa", head.instruments.vqa),
         ("embedder", head.instruments.embedder),

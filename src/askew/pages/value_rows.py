@@ -90,7 +90,7 @@ def shown_values(chart: ValueChart, group: ValueGroup) -> list[ValueShare]:
     Returns
     -------
     list of ValueShare
-        All values with the largest share first, or only the value `chart.value` if it is set. In a
+        All values, in order of decreasing share, or only the value `chart.value` if it is set. In a
         brief chart, a group that is not significant shows only its main value.
     """
     if chart.value:

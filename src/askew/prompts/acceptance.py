@@ -245,7 +245,7 @@ def counterfactual_fault(
 
 
 def stated_value(axis: str, text: str) -> str | None:
-    """Return the value that a text states about its subject, for an axis of the catalog.
+    """Return the value of a catalog axis that a text states about its subject.
 
     Returns
     -------

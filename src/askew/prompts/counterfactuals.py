@@ -43,7 +43,7 @@ _CLAUSE_END = re.compile(r"\s*[,.;:!?|](?=\s|$)|\s*$")
 
 
 class Edit(NamedTuple):
-    """An edit that replaces the characters from `start` to `end` in a text by `words`."""
+    """An edit that replaces the characters from `start` to `end` in a text with `words`."""
 
     start: int
     end: int

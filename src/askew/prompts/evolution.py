@@ -439,9 +439,9 @@ def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats
     Parameters
     ----------
     features
-        Array of shape (n, features): 1 if the item has the feature, 0 if not.
+        Array of shape (items, features): 1 if the item has the feature, 0 if not.
     values
-        Array of shape (n,) of finite numbers.
+        Array of shape (items,): one finite number per item.
 
     Returns
     -------

@@ -44,7 +44,7 @@ _INDEFINITE_ARTICLES = frozenset(
     "ein eine einen einem einer eines un una une uno uma um een ett".split()
 )
 _DEFINITE_ARTICLES = frozenset("der das el il le les des het los las".split())
-"""Articles: if a text contains one, a single function word is enough to tell its language."""
+"""If a text has one of these articles, a single function word is enough to infer its language."""
 
 _ENGLISH = frozenset(
     "a an the of with by from and who is are his her their at in on for to without two as".split()
@@ -60,7 +60,7 @@ _LETTERS: Mapping[str, str] = {
 """For each language, letters that distinguish it from languages with the same articles."""
 
 _LEAST_SHARE = 0.3
-"""Minimum share of a text's letters in a non-Latin script to infer the language from the script."""
+"""If at least this share of the letters is in a non-Latin script, the script gives the language."""
 
 
 def find_language(text: str) -> str | None:
