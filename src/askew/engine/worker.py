@@ -1,7 +1,7 @@
 """Part of an engine that runs in another process, possibly on another machine.
 
-A worker cannot access the store, which only the driver (the process that runs the command) can. If
-the worker cannot open an item's images, the driver sends them with the item.
+Only the driver, which is the process that runs the command, has access to the store. If a worker
+cannot open an item's images, the driver sends them with the item.
 """
 
 import os

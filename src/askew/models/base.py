@@ -87,8 +87,8 @@ class Request:
     seed
         Seed for all noise in the image.
     number
-        Position of the image among the images of its prompt, from 0. askew computes `seed` from
-        this number, the prompt and the run's seed. None if images are not numbered.
+        Index of the image among all images for its prompt, from 0. askew computes `seed` from this
+        number, the prompt and the run's seed. None if images are not numbered.
     """
 
     prompt: str
@@ -160,7 +160,7 @@ def is_seeded(model: object) -> bool:
 
 
 class WhiteBox(Model, Protocol):
-    """Model whose network is accessible while it makes images.
+    """Model whose network askew can access while the model makes images.
 
     Attributes
     ----------
@@ -286,7 +286,7 @@ class Restorer(Editor, Protocol):
     """
 
     def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Image.Image | Missing]:
-        """Return each image after encoding and decoding without an edit."""
+        """Return each image after the autoencoder has encoded and decoded it, without an edit."""
 
 
 @runtime_checkable

@@ -86,7 +86,7 @@ class FolderCollection:
         self._pictures = tuple(pictures)
 
     def pictures(self) -> tuple[FiledPicture, ...]:
-        """Return all images in the order of the manifest, or sorted by path if there is none."""
+        """Return all images in the manifest's order, or sorted by path if there is no manifest."""
         return self._pictures
 
     @cached_property
@@ -243,7 +243,7 @@ def _from_manifest(
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Columns of a manifest, by what they contain.
+    """Columns of a manifest, grouped by their content.
 
     Attributes
     ----------
@@ -291,7 +291,7 @@ def _columns_of(table: Manifest, options: _FolderOptions) -> _Columns:
 def _filed_pictures(
     rows: Manifest, columns: _Columns, files: Mapping[int, Path], sets: Sequence[Condition]
 ) -> dict[int, FiledPicture]:
-    """Return the image in each row of the manifest, by line."""
+    """Return the image in each row of the manifest, by line number."""
     pictures = {}
     for (line, row), (axis, value) in zip(rows.rows.items(), sets, strict=True):
         single, several = _labels_of_row(row, columns.labels)

@@ -1,4 +1,4 @@
-"""Devices of the machines that work on a run. askew chooses default settings to suit them."""
+"""Devices of the machines that work on a run, to which askew adapts its default settings."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -316,7 +316,7 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Check whether an exception means that the machine or its GPU ran out of memory."""
+    """Check whether an exception was raised because the machine or its GPU ran out of memory."""
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError) and bool(NO_MEMORY.search(str(error)))
     )

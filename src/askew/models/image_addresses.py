@@ -1,4 +1,4 @@
-"""Fetching of images for which a server sends only an address, without trusting this address.
+"""Fetch images for which a server sends only an address, without trusting this address.
 
 A malicious server could send an address inside the user's network, to make askew fetch files that
 only the user may read. Therefore askew fetches an image only from the server itself or from a

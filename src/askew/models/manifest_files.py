@@ -53,7 +53,7 @@ class Places:
     outside
         True if the collection may also read files outside these folders.
     pictures
-        Image files in the folder, for a search by name.
+        Image files in the folder, among which askew searches for files by name.
     """
 
     folder: Path
@@ -180,7 +180,7 @@ def find_files(
     manifest
         Manifest that lists the files.
     column
-        Column that contains the path.
+        Column that contains the paths of the files.
     places
         Folders from which files may be read.
     match_names
@@ -314,7 +314,7 @@ def distinct_rows(
     manifest
         Manifest of the collection.
     pictures
-        Image in each row, by line.
+        Image in each row, by the row's line number.
     used
         Columns that contain the file, the prompt, the condition and the labels.
 
@@ -357,7 +357,7 @@ def _describe_conflicts(
     conflicts: Sequence[Sequence[int]],
     choice: str,
 ) -> str:
-    """Return the error message about files whose rows contradict each other, with a remedy."""
+    """Return an error message, with a remedy, about files whose rows contradict each other."""
     sentences = [f"manifest {manifest.path} lists a file more than once, with different content:"]
     for lines in conflicts[:MOST_CONFLICTS]:
         differences = _differences([pictures[line] for line in lines])

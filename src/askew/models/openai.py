@@ -181,8 +181,8 @@ class HostedEditor:
     model
         The model.
     settings
-        Request fields, which override the model's fields. For servers that use it, `send_strength`
-        makes askew send the strength of each edit.
+        Request fields, which override the model's fields. The setting `send_strength` makes askew
+        send each edit's strength, for servers that use it.
 
     Raises
     ------

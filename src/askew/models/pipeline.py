@@ -44,7 +44,7 @@ def _states(text: str) -> list[object]:
 
 
 class PipelineModel:
-    """Model that opens its diffusers pipeline when a fact or an image is needed.
+    """Model that opens its diffusers pipeline only when a fact about it or an image is needed.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class PipelineModel:
 
 
 class PipelineEditor:
-    """Editor that opens its image-to-image pipeline when it is needed.
+    """Editor that opens its image-to-image pipeline only when the pipeline is needed.
 
     An edit depends only on the editor's revision, its settings and the request, not on the batch.
 

@@ -60,7 +60,7 @@ class StudioModel(PipelineModel):
 
 
 def _known_facts(folder: str, settings: Mapping[str, Setting]) -> dict[str, Any]:
-    """Return the facts about a pipeline whose settings need no check."""
+    """Return the facts about a pipeline, for settings that need no check."""
     chosen: dict[str, Any] = {**KNOWN, **settings}
     batch_size = int(chosen.pop("batch_size"))
     return {

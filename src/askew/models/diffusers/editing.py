@@ -60,7 +60,8 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
     Parameters
     ----------
     model
-        The model. Its settings also apply to edits, if the image-to-image pipeline has them.
+        The model. The model's settings also apply to edits, if the image-to-image pipeline has
+        these settings.
     settings
         Settings that override the model's settings: num_inference_steps, guidance_scale, …
 

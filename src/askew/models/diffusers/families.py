@@ -1,4 +1,4 @@
-"""Pipeline classes of diffusers, and why some of them cannot make images from a prompt only."""
+"""Pipeline classes in diffusers, and reasons why some cannot make images from only a prompt."""
 
 import inspect
 from collections.abc import Mapping

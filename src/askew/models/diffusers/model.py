@@ -73,7 +73,10 @@ BATCHED = frozenset(
         "StableDiffusionXLImg2ImgPipeline",
     )
 )
-"""Pipelines whose images do not depend on the batch. Other pipelines make one image at a time."""
+"""Pipelines in which an image does not depend on the other images in its batch.
+
+Other pipelines make one image at a time.
+"""
 
 LEFT_ON_DEVICE = BATCHED - {"KandinskyV22CombinedPipeline"}
 """Pipelines whose images are rounded to 8 bits on the device, which quarters the data to transfer.
@@ -82,7 +85,7 @@ Kandinsky is not in this set, because its decoder returns tensors that are not s
 """
 
 BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
-"""Number of images that a pipeline makes at a time, by device."""
+"""Default number of images that a pipeline makes at a time, by kind of device."""
 
 OF_PIPELINE: Mapping[str, Setting] = {}
 """Empty mapping: no setting replaces a default of the pipeline."""
@@ -219,7 +222,9 @@ class PipelineMaker(ABC, Generic[R]):
 
 
 class DiffusersModel(PipelineMaker[Request]):
-    """Model that makes images with a diffusers pipeline. An image does not depend on its batch.
+    """Model that makes images with a diffusers pipeline.
+
+    An image does not depend on the other images in its batch.
 
     The weights are loaded when the first image, or `pipeline`, is needed.
 

@@ -72,7 +72,8 @@ class Repository:
     class_name
         Class of the pipeline, as saved in its index.
     components
-        (library, class) by name, such as unet: (diffusers, UNet2DConditionModel).
+        Library and class of each component, by the component's name. For example, unet is mapped to
+        (diffusers, UNet2DConditionModel).
     absent
         Names of components that the index lists without a class.
     single_file
@@ -291,7 +292,7 @@ def _check_folder(name: str, config: str) -> None:
 
 
 def _read_index(network: Pretrained) -> dict[str, Any]:
-    """Return the index of a pipeline; raise UsageError if it needs code from its repository."""
+    """Return a pipeline's index; raise UsageError if the pipeline needs its repository's code."""
     if INDEX not in network.files:
         raise UsageError(
             f"{network.name!r} contains no {INDEX}, so it is not a diffusers pipeline; look for a "

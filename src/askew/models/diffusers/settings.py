@@ -161,7 +161,7 @@ def call_settings(
     given: Mapping[str, Setting],
     name: str,
 ) -> dict[str, Setting]:
-    """Return the settings with which a pipeline is called, by name.
+    """Return the settings, by name, with which askew calls a pipeline.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ class ChosenSettings:
             raise UsageError(f"{name}: {setting} changes nothing {reasons[setting]}")
 
     def _without_guidance(self) -> dict[str, str]:
-        """Return the settings without effect because guidance is off, with the reason."""
+        """Return settings that have no effect because guidance is off, mapped to the reason."""
         scale = self.chosen.get("true_cfg_scale" if self.uses_true_cfg else "guidance_scale")
         has_guidance_input = self.repository.config("unet").get("time_cond_proj_dim")
         if scale is None or (float(scale) > 1 and not has_guidance_input):
@@ -287,7 +287,7 @@ class ChosenSettings:
         return dict.fromkeys((*NEGATIVE, "guidance_rescale"), reason)
 
     def _without_negative_prompt(self) -> dict[str, str]:
-        """Return the settings without effect if there is no negative prompt, with the reason."""
+        """Return settings that have no effect without a negative prompt, mapped to the reason."""
         if "negative_prompt" in self.chosen:
             return {}
         settings: list[str] = ["true_cfg_scale"] if self.uses_true_cfg else []
@@ -298,7 +298,7 @@ class ChosenSettings:
         return dict.fromkeys(settings, reason)
 
     def _without_scheduler_support(self) -> dict[str, str]:
-        """Return the settings that the scheduler does not use, with the reason for each."""
+        """Return settings that the scheduler does not use, each mapped to the reason."""
         reasons = {}
         scheduler = self.scheduler
         if scheduler is None and "scheduler" in self.repository.components:
