@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 
 from askew.errors import StoreError
 from askew.store.cells import NAMES, Cells
+from askew.store.entries import DATABASES
 from askew.store.files import FULL, explain_os_error, write_fault
 from askew.store.journal import Journal
 from askew.store.locks import holders, remedy
@@ -363,10 +364,11 @@ class Index:
 
     def _intact(self, table: str, rows: Iterable[IndexRow]) -> Iterator[IndexRow]:
         """Convert stored rows to rows with texts and without checksums. Skip damaged rows."""
-        for stored in rows:
-            row = self._cells.read(table, stored)
-            if is_intact(table, row):
-                yield row[:-1]
+        with faults(self.where, self.timeout):
+            for stored in rows:
+                row = self._cells.read(table, stored)
+                if is_intact(table, row):
+                    yield row[:-1]
 
     def latest_pictures(self, model: str, most: int) -> list[IndexRow]:
         """Return the index rows of a model's newest images, newest first."""
@@ -667,7 +669,10 @@ def _explained(error: Exception, where: str, timeout: float) -> str:
         return f"cannot be written: {text}. Change the permissions, or choose another --store"
     is_damage = "no such" in text or "malformed" in text
     if is_damage or not isinstance(error, sqlite3.OperationalError):
-        return f"has a damaged index ({text}). Rebuild it with: askew check {path} --rebuild"
+        files = " or ".join(DATABASES)
+        return (
+            f"has a damaged index ({files}: {text}). Rebuild it with: askew check {path} --rebuild"
+        )
     return f"failed: {text}"
 
 

@@ -18,12 +18,13 @@ def most_biased_model(findings: RankFindings) -> list[str]:
     Returns
     -------
     list of str
-        Two sentences for each axis, at most. Empty with one model.
+        Two sentences for each axis, at most. Empty with one model, and for scores without an axis,
+        which are not deviations.
     """
     if len(findings.models) < 2:
         return []
     sentences: list[str] = []
-    for axis in dict.fromkeys(mean.axis for mean in findings.means):
+    for axis in dict.fromkeys(mean.axis for mean in findings.means if mean.axis):
         means = [mean for mean in findings.means if (mean.axis, mean.mined_for) == (axis, None)]
         sentences += _of_axis(findings, means)
     return sentences
