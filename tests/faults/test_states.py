@@ -40,6 +40,7 @@ def flipped(data: bytes, place: int) -> bytes:
     return data[: place // 8] + bytes([data[place // 8] ^ 1 << place % 8]) + data[place // 8 + 1 :]
 
 
+@pytest.mark.slow
 def test_damaged_tokens_are_named_set_aside_and_learned_a_second_time(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -47,6 +47,7 @@ def verdicts(entries: Any) -> Verdicts:
     }
 
 
+@pytest.mark.slow
 def test_interact_gives_the_verdicts_of_audit(
     options: dict[str, Any], audited: Any, tmp_path: Path
 ) -> None:

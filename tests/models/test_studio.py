@@ -56,6 +56,7 @@ def test_it_is_a_stable_diffusion_pipeline_of_the_promised_layout(name: str) -> 
     assert image.size == (128, 128)
 
 
+@pytest.mark.slow
 def test_plain_diffusers_makes_the_same_image() -> None:
     model = cast(StudioModel, registry.model("studio", num_inference_steps=4))
     pipeline = StableDiffusionPipeline.from_pretrained(weights("studio"))

@@ -343,6 +343,7 @@ def test_the_sizes_of_searches_by_skew_may_differ(tmp_path: Path) -> None:
         askew.rank(mined=[str(folders[0]), str(more.folder)])
 
 
+@pytest.mark.slow
 def test_searches_of_other_size_or_purpose_are_refused(
     searches: list[Path], tmp_path: Path
 ) -> None:

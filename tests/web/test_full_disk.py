@@ -89,9 +89,9 @@ def use_the_app(browser: Browser, message: str) -> None:
 @pytest.mark.parametrize(
     ("spoil", "is_started", "message"),
     [
-        (fill, False, "the disk is full"),
+        pytest.param(fill, False, "the disk is full", marks=pytest.mark.slow),
         (fill, True, "the disk is full"),
-        (protect, False, "Read-only file system"),
+        pytest.param(protect, False, "Read-only file system", marks=pytest.mark.slow),
     ],
     ids=["full", "full after the start", "read-only"],
 )

@@ -93,6 +93,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return METHOD.run(PLAN, run=folder / "run", store=folder / "store")
 
 
+@pytest.mark.slow
 def test_each_best_prompt_stops_at_a_look(run: askew.MiningResult) -> None:
     section = run.findings.minethegap
     images = {
@@ -111,6 +112,7 @@ def test_each_best_prompt_stops_at_a_look(run: askew.MiningResult) -> None:
     assert {score.n for score in of_random if isinstance(score, askew.Estimate)} == {8}
 
 
+@pytest.mark.slow
 def test_the_page_lists_the_images_of_each_best_prompt(run: askew.MiningResult) -> None:
     text = run.markdown()
     assert "| images |" in text
