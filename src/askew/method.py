@@ -368,7 +368,7 @@ class Result(Document, Generic[P, F]):
     findings: F
 
     def __init_subclass__(cls) -> None:
-        """Keep the short text form of a result, since a dataclass would list all fields."""
+        """Keep the short text form of a result; that of a dataclass would list all fields."""
         super().__init_subclass__()
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 

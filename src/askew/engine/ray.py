@@ -296,7 +296,7 @@ class RayCall(Generic[Item]):
                 yield from self._outcome(reference)
 
     def abandon(self) -> None:
-        """Cancel the items in flight on which work has not yet begun."""
+        """Cancel the submitted items that have not started yet."""
         for reference, flight in self._in_flight.items():
             with suppress(RayError, ValueError):
                 flight.worker.queue.remove(reference)

@@ -8,7 +8,7 @@ Choose a block that suits the content:
 
 - `Paragraph`: a sentence, or a bulleted list
 - `ValueChart`: shares of values, with a row for each value
-- `SortedImages`: up to 60 images sorted by label, so that they show the shares of labels
+- `SortedImages`: up to 60 images, sorted by label to show the share of each label
 - `ScoreMatrix`: shaded cells, with prompts or axes as rows and axes as columns
 - `ChangeChart`: scores before and after a change
 - `IntervalChart`: rows of scores, with their intervals and the values expected by chance

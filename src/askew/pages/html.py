@@ -431,8 +431,8 @@ def _facts(facts: Sequence[tuple[str, str]]) -> Markup:
 def table(block: Table) -> Markup:
     """Return a table as HTML.
 
-    Numbers are right-aligned. Texts are left-aligned, and their columns have a minimum width of a
-    few words. In a shaded table, all cells except labels are shaded.
+    Numbers are right-aligned. Text cells are left-aligned, and text columns are at least a few
+    words wide. In a shaded table, all cells except labels are shaded.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ IMAGE_FIELDS = ("image", "image[]")
 
 @dataclass(frozen=True, slots=True)
 class EditForm:
-    """Content of a form that asks for an edited image.
+    """Form data of a request for an edited image.
 
     Attributes
     ----------

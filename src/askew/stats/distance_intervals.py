@@ -14,11 +14,11 @@ computes each end of the interval for the least favorable case:
   (`outward`). All other values fall below the reference, where they add no excess.
 
 Both paths start at the reference, so the interval excludes 0 only if the observed data are rare for
-a fair population. For the high end, the rejection rate of a population is compared with that of the
-reference (as in the CLs method of particle physics). An observed distance may be smaller than
-almost all distances of fair samples. The test would then reject all populations, and the interval
-would be empty. So askew replaces such a distance by a low quantile of the distances of fair
-samples.
+a fair population. For the upper limit, the rate at which the test rejects a population is compared
+with the rate at which it rejects the reference (as in the CLs method of particle physics). An
+observed distance may be smaller than almost all distances of fair samples. The test would then
+reject all populations, and the interval would be empty. So askew replaces such a distance by a low
+quantile of the distances of fair samples.
 
 All functions accept one set of shares, or several sets along leading axes. Samples may come from tables
 of random numbers (`common_draws`).
@@ -41,7 +41,8 @@ The path `outward` changes direction at the resulting shares.
 PSEUDO_IMAGES = 1.0
 """Number of pseudo-images, spread uniformly over the values, that are added to a reference set."""
 CLEAR_Z = 1.0
-"""Number of standard errors over the reference share above which a value is clearly in excess."""
+"""A value is clearly over-represented if its share is this many standard errors above its
+reference."""
 END = 3.0  # of the outward path
 TIES = 1e-9  # of values equally in excess, the outward path leads to the rarest
 METHOD = "test inversion"

@@ -626,8 +626,8 @@ def _null_sensitivities(
 ) -> Floats:
     """Simulate the debiased IS without an effect, with all sets from one population.
 
-    The baseline set uses the random numbers of `stream`. The counterfactual sets use the generator
-    `after`. If `after` is None, they use the random numbers of the next stream.
+    The baseline set uses the random numbers of `stream`. The counterfactual sets are drawn with the
+    generator `after`. If `after` is None, they use the random numbers of the next stream.
     """
     n = change.before.null_pictures
     k = change.after.null_pictures

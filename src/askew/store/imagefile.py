@@ -68,7 +68,7 @@ BRANDS = {
 """Formats of files that have "ftyp" at byte 4, keyed by the four bytes at byte 8."""
 
 NOISE = 2
-"""Maximum difference in pixel values (0 to 255) that a decoder adds to a single-color image."""
+"""Maximum deviation in pixel values (0 to 255) that decoding adds to a single-color image."""
 
 
 @dataclass(frozen=True, slots=True)

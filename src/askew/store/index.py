@@ -95,7 +95,7 @@ KnownRows = Callable[[], Iterable[tuple[str, Sequence[IndexRow]]]]
 """Function that returns the initial rows of a new index, as pairs of a table name and its rows."""
 
 IsUsable = Callable[[str, IndexRow], bool]
-"""Function that decides whether to add a row to the index if only the journal contains it."""
+"""Function that decides whether a row that only the journal contains is added to the index."""
 
 
 class OlderIndex(StoreError):

@@ -1,8 +1,8 @@
 """Change of scores on the same images as the number of noise samples grows ("downstream", fig. 3).
 
 The images stay the same, and a larger set of noise samples begins with the noise of the smaller
-set. The decisions about an image are therefore paired, and the change between two scores is known
-more precisely than the scores.
+set. The decisions about an image are therefore paired, so the change between two scores is
+estimated more precisely than the scores themselves.
 """
 
 from collections.abc import Iterator, Sequence

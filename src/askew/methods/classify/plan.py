@@ -61,7 +61,7 @@ class ClassificationPlan(RunPlan):
     samples : tuple of int
         Numbers of noise samples, in increasing order. askew reports results for each number.
     loss : "l2", "l1" or "huber"
-        Error of the predicted noise.
+        Loss function for the error in the predicted noise.
     vqa, vqa_args
         Instrument that checks the input images, or "none", and its settings.
     seed, confidence, bootstrap_samples

@@ -27,7 +27,7 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class GraphCounts:
-    """Counts of the answers of one prompt, or of several prompts.
+    """Counts of the answers for one or more prompts.
 
     Attributes
     ----------

@@ -83,7 +83,7 @@ class Adapters:
 
     @classmethod
     def of(cls, lora: str, words: str, family: type, name: str) -> Self:
-        """Find the adapter files that the user's settings name.
+        """Find the adapter files that are named in the user's settings.
 
         Parameters
         ----------
