@@ -15,17 +15,17 @@ MOST_BYTES = 5_000_000
 
 def needed(requirements: list[str]) -> dict[str, Distribution]:
     """Return the installed distributions that some requirements need, directly or indirectly."""
-    found: dict[str, Distribution] = {}
+    distributions: dict[str, Distribution] = {}
     todo = [Requirement(text) for text in requirements]
     while todo:
         requirement = todo.pop()
         name = requirement.name.lower().replace("_", "-")
         is_wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-        if name in found or not is_wanted:
+        if name in distributions or not is_wanted:
             continue
-        found[name] = distribution(name)
-        todo.extend(Requirement(text) for text in found[name].requires or ())
-    return found
+        distributions[name] = distribution(name)
+        todo.extend(Requirement(text) for text in distributions[name].requires or ())
+    return distributions
 
 
 def size(installed: Distribution) -> int:

@@ -119,8 +119,8 @@ def test_a_run_is_stopped_killed_and_continued(tmp_path: Path) -> None:
     wait_for(lambda: other.state(last) == "done")
     other.stop()
     journal = Journal(run.parent / ".askew" / "journal.jsonl")
-    made = [row[0] for table, rows in journal.rows() if table == "pictures" for row in rows]
-    assert len(made) == len(set(made)) == 400
+    image_keys = [row[0] for table, rows in journal.rows() if table == "pictures" for row in rows]
+    assert len(image_keys) == len(set(image_keys)) == 400
     check = Jobs(tmp_path / "checks")
     checked = check.add(new_identity(), ["check", str(run)], run)
     check.start()

@@ -66,7 +66,7 @@ def comparison_sentences(
     claim, evidence = pair_sentences(main_pair, by_pair[main_pair], run_score)
     if len(by_pair) == 1:
         return claim, evidence
-    differing = sum(any(each.differs for each in of_pair) for of_pair in by_pair.values())
+    differing = sum(map(_any_differs, by_pair.values()))
     known = [each for of_pair in by_pair.values() for each in of_pair if each.size >= 0]
     if known and not differing:
         shown = [shorten(name, 60) for name in names]
@@ -75,6 +75,10 @@ def comparison_sentences(
         return format_phrase("no_run_difference", a=shown[-1], b=others, scores=scores), ""
     count = f"The runs differ significantly in {differing} of {len(by_pair)} pairs."
     return claim, " ".join(filter(None, (evidence, count)))
+
+
+def _any_differs(differences: Sequence[AxisDifference]) -> bool:
+    return any(difference.differs for difference in differences)
 
 
 def pair_sentence(pair: RunPair, differences: Sequence[AxisDifference], run_score: RunScore) -> str:
