@@ -73,7 +73,7 @@ def _groups_by_gender(groups: Iterable[str]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Whether the model chooses the true class of its group for each image.
+    """Correctness of the model's decisions: for each image, 1 if it chooses the group's true class.
 
     Attributes
     ----------

@@ -626,10 +626,11 @@ class Miner:
                 reading = larger.read_held_out(firsts[prompt], prompt, seed)
                 assert isinstance(reading, skew.SkewReading)  # it was one with fewer images
                 readings[prompt] = reading
-        return tuple(
-            replace(search, best=tuple(entry.with_held_out(readings) for entry in search.best))
-            for search in searches
-        )
+        measured = []
+        for search in searches:
+            best = tuple(entry.with_held_out(readings) for entry in search.best)
+            measured.append(replace(search, best=best))
+        return tuple(measured)
 
     def evidence(
         self, prompt: str, reading: ObjectiveReading | Missing, pictures: Sequence[Outcome]
