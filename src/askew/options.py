@@ -697,6 +697,37 @@ def only_known(options: Mapping[str, object], kind: type) -> None:
         UnknownName.unless_known("option", name, kind.__annotations__)
 
 
+def check_until(
+    until: str | None, max_images: int | None, fixed: int | None, option: str, images: str
+) -> None:
+    """Check that a number of images is either fixed or chosen by --until, but not both.
+
+    Parameters
+    ----------
+    until, max_images
+        The options --until and --max-images.
+    fixed
+        The fixed number of images, if the user gives one.
+    option
+        Name of the option that fixes the number.
+    images
+        What the images are called in messages, such as "images".
+
+    Raises
+    ------
+    UsageError
+        If --max-images is given without --until, or --until with a fixed number.
+    """
+    if until is None and max_images is not None:
+        raise UsageError(
+            f"--max-images bounds --until decided. Add --until decided, or use {option}"
+        )
+    if until is not None and fixed is not None:
+        raise UsageError(
+            f"--until decided chooses the number of {images}. Use --max-images instead of {option}"
+        )
+
+
 def run_options(options: Mapping[str, object]) -> RunOptions:
     """Return the options for the execution of a plan."""
     chosen = {name: options[name] for name in RunOptions.__annotations__ if name in options}

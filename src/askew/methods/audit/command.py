@@ -131,14 +131,7 @@ def audit(
     UsageError
         If the request cannot be met. A run that fails raises other kinds of AskewError.
     """
-    if until is None and max_images is not None:
-        raise UsageError(
-            "--max-images bounds --until decided. Add --until decided, or use --images"
-        )
-    if until is not None and images is not None:
-        raise UsageError(
-            "--until decided chooses the number of images. Use --max-images instead of --images"
-        )
+    shared.check_until(until, max_images, images, "--images", "images")
     if until is None and compared_run is not None:
         raise UsageError(
             "--compared-run needs --until decided, which is not given. To compare two finished "

@@ -21,6 +21,7 @@ from askew.parts.survey.instruments import LABELS
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.pairs import SetPair, paired_labels
 from askew.parts.survey.reader import Observed, SurveyReader
+from askew.parts.survey.sequential import over_all_looks
 from askew.plan import AxisPlan, PromptPlan
 from askew.stats.differences import share_difference
 from askew.stats.exchange import exchange_test
@@ -171,10 +172,10 @@ class PairedTrial:
         return paired_sequential_p(smallest, self._sizes, len(self._axis.values))
 
 
-def paired_p_values(
+def paired_verdicts(
     plan: AuditPlan, observed: Observed, compared: Mapping[str, ObservedSet]
-) -> dict[tuple[str, str], float]:
-    """Return the sequential p of each prompt and axis, by the first instrument.
+) -> tuple[PairedVerdict, ...]:
+    """Return the differences from the compared run with their verdicts; empty without a run.
 
     Parameters
     ----------
@@ -184,22 +185,6 @@ def paired_p_values(
         Labeled images of the new model so far, by prompt.
     compared
         Labeled images of the compared run, by prompt.
-    """
-    p_values = {}
-    for prompt in plan.prompts:
-        sets = (observed[prompt.text][0], compared[prompt.text])
-        for axis in prompt.closed:
-            trial = PairedTrial(sets, axis, plan.vqa[0], plan.images)
-            p_values[prompt.text, axis.name] = trial.p(trial.look_p_values())
-    return p_values
-
-
-def paired_verdicts(
-    plan: AuditPlan, observed: Observed, compared: Mapping[str, ObservedSet]
-) -> tuple[PairedVerdict, ...]:
-    """Return the differences from the compared run with their verdicts; empty without a run.
-
-    Parameters are as for `paired_p_values`.
     """
     if not compared:
         return ()
@@ -232,12 +217,7 @@ def _verdict(
             differences[value] = Missing("not_asked", "a model has no label")
         else:
             estimate = share_difference(pairs, place, level=confidence)
-            differences[value] = replace(
-                estimate,
-                p=None,
-                level=plan.confidence,
-                interval=f"{estimate.interval}, repeated looks",
-            )
+            differences[value] = over_all_looks(estimate, plan.confidence, p=None)
     return PairedVerdict(
         prompt=prompt.text,
         axis=axis.name,

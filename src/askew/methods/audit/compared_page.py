@@ -8,6 +8,7 @@ from askew.methods.audit.stopping import is_decided
 from askew.pages import blocks as b
 from askew.pages import words as w
 from askew.pages.phrases import format_phrase
+from askew.parts.survey.sentences import stop_sentences
 from askew.stats.looks import looks
 from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate
@@ -41,22 +42,18 @@ def compared_sentences(findings: AuditFindings) -> list[str]:
     return [headline, change, *_stop_sentences(findings, significant)]
 
 
-def _stop_sentences(findings: AuditFindings, significant: Sequence[PairedVerdict]) -> Iterator[str]:
-    """Yield the numbers of images of decided prompts, and the number of undecided prompts."""
+def _stop_sentences(findings: AuditFindings, significant: Sequence[PairedVerdict]) -> list[str]:
+    """Return the numbers of images of decided prompts, and the number of undecided prompts."""
     plan = findings.plan
     places = {(verdict.prompt, verdict.axis) for verdict in significant}
     decided = {prompt.text for prompt in plan.prompts if is_decided(plan, prompt, places)}
-    sizes = sorted({image_set.n for image_set in findings.sets if image_set.prompt in decided})
-    if sizes:
-        reached = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-        yield f"Verdicts were reached with {reached} of at most {plan.images} images per prompt."
-    undecided = len(plan.prompts) - len(decided)
-    if undecided:
-        verb = "is" if undecided == 1 else "are"
-        yield (
-            f"{w.capital(w.plural(undecided, 'prompt'))} {verb} undecided with {plan.images} images, "
-            "which does not mean equal."
-        )
+    return stop_sentences(
+        sizes=[image_set.n for image_set in findings.sets if image_set.prompt in decided],
+        undecided=len(plan.prompts) - len(decided),
+        noun="prompt",
+        most=f"{plan.images} images",
+        caution="which does not mean equal",
+    )
 
 
 def compared_blocks(findings: AuditFindings) -> Iterator[b.Block]:

@@ -9,7 +9,7 @@ q is corrected over all axes of all prompts, so a later look never revokes a ver
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
-from askew.methods.audit.compared import paired_p_values
+from askew.methods.audit.compared import PairedTrial
 from askew.methods.audit.plan import AuditPlan
 from askew.models.base import Model
 from askew.parts.scoring import Scoring
@@ -83,25 +83,21 @@ def decided_prompts(
     plan: AuditPlan, observed: Observed, errors: Errors, compared: Mapping[str, ObservedSet]
 ) -> set[str]:
     """Return the prompts that have the verdicts they need, from the first instrument's labels."""
-    if compared:
-        p_values = paired_p_values(plan, observed, compared)
-    else:
-        p_values = _p_values(plan, observed, errors)
-    significant = significant_places(p_values)
-    return {prompt.text for prompt in plan.prompts if is_decided(plan, prompt, significant)}
-
-
-def _p_values(plan: AuditPlan, observed: Observed, errors: Errors) -> dict[tuple[str, str], float]:
-    """Return the sequential p of each prompt and axis, by the first instrument."""
     instrument = plan.vqa[0]
     p_values: dict[tuple[str, str], float] = {}
     for prompt in plan.prompts:
         baseline = observed[prompt.text][0]
         for axis in prompt.closed:
-            known = usable_errors(errors.get((instrument, axis.name)))
-            trial = Trial(baseline, axis, instrument, known, plan.images)
+            trial: Trial | PairedTrial
+            if compared:
+                sets = (baseline, compared[prompt.text])
+                trial = PairedTrial(sets, axis, instrument, plan.images)
+            else:
+                known = usable_errors(errors.get((instrument, axis.name)))
+                trial = Trial(baseline, axis, instrument, known, plan.images)
             p_values[prompt.text, axis.name] = trial.p(trial.look_p_values())
-    return p_values
+    significant = significant_places(p_values)
+    return {prompt.text for prompt in plan.prompts if is_decided(plan, prompt, significant)}
 
 
 def is_decided(

@@ -71,9 +71,13 @@ def answer(findings: AuditFindings, leads: Sequence[SetShares]) -> list[str]:
 
 def _bias_of_sets(leads: Sequence[SetShares], biased: Sequence[SetShares]) -> str:
     """Return a sentence on the bias of the only set, or of the axis with the most biased sets."""
-    if len({(entry.prompt, entry.set) for entry in leads}) == 1:
+    if _is_of_one_set(leads):
         return counted_headline(biased[0])
     return _bias_of_prompts(leads, biased)
+
+
+def _is_of_one_set(leads: Sequence[SetShares]) -> bool:
+    return len({(entry.prompt, entry.set) for entry in leads}) == 1
 
 
 def _bias_over_prompts(together: Sequence[SetShares]) -> str:
@@ -151,8 +155,7 @@ def _bias_of_prompts(leads: Sequence[SetShares], biased: Sequence[SetShares]) ->
 
     The axis is that on which most sets are biased.
     """
-    counts = Counter(entry.axis for entry in biased)
-    axis = max(counts, key=lambda name: counts[name])
+    axis, count = _axis_with_most_sets(biased)
     of_axis = [entry for entry in leads if entry.axis == axis and is_biased(entry) is not None]
     several_prompts = len({entry.prompt for entry in leads}) > 1
     several_sets = len({entry.set for entry in leads}) > 1
@@ -164,7 +167,7 @@ def _bias_of_prompts(leads: Sequence[SetShares], biased: Sequence[SetShares]) ->
     return format_phrase(
         "prompts_headline",
         axis=capital(axis_label(axis)),
-        count=counts[axis],
+        count=count,
         sets=plural(len(of_axis), "image set" if several_sets else "prompt"),
         shares=", ".join(shares),
     )
@@ -192,7 +195,7 @@ def answer_links(findings: AuditFindings, leads: Sequence[SetShares]) -> Iterato
     biased = [entry for entry in leads if is_biased(entry)]
     if not biased:
         return
-    if len({(entry.prompt, entry.set) for entry in leads}) == 1:
+    if _is_of_one_set(leads):
         yield PhraseLink(counted_headline(biased[0]), _leading_images(biased[0]))
         return
     for entry in _named_in_headline(biased):
@@ -205,9 +208,14 @@ def _leading_images(entry: SetShares) -> ImageQuery:
 
 def _named_in_headline(biased: Sequence[SetShares]) -> list[SetShares]:
     """Return the most biased sets on the axis on which most sets are biased."""
-    counts = Counter(entry.axis for entry in biased)
-    axis = max(counts, key=lambda name: counts[name])
+    axis, _ = _axis_with_most_sets(biased)
     return _most_different([entry for entry in biased if entry.axis == axis])
+
+
+def _axis_with_most_sets(biased: Sequence[SetShares]) -> tuple[str, int]:
+    """Return the axis on which most sets are biased, and the number of these sets."""
+    ((axis, count),) = Counter(entry.axis for entry in biased).most_common(1)
+    return axis, count
 
 
 def _most_different(entries: Sequence[SetShares]) -> list[SetShares]:

@@ -162,15 +162,7 @@ def mine(
         If the run fails.
     """
     shared.only_known(options, MineOptions)
-    if until is None and max_images is not None:
-        raise UsageError(
-            "--max-images bounds --until decided. Add --until decided, or use --eval-images"
-        )
-    if until is not None and eval_images is not None:
-        raise UsageError(
-            "--until decided chooses the number of held-out images. Use --max-images instead of "
-            "--eval-images"
-        )
+    shared.check_until(until, max_images, eval_images, "--eval-images", "held-out images")
     if until is not None and plan is None:
         eval_images = max_images or MAX_IMAGES
     chosen = given(

@@ -9,6 +9,7 @@ from askew.pages import blocks as b
 from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.phrases import format_phrase
+from askew.parts.survey import sentences as survey
 from askew.parts.survey.sentences import bias_of_all_prompts, most_seen
 from askew.stats.looks import looks
 from askew.types import Estimate, Missing
@@ -59,18 +60,14 @@ def stop_sentences(findings: MineFindings, scored: Sequence[BestPrompt]) -> list
     plan = findings.plan
     if not plan.until:
         return []
-    sizes = sorted(held_out_images(prompt) for prompt in _biased(scored))
-    undecided = len(scored) - len(sizes)
-    most = f"{plan.eval_images} held-out images"
-    sentences = []
-    if sizes:
-        reached = f"{sizes[0]}" if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
-        sentences.append(f"Verdicts were reached with {reached} of at most {most} per prompt.")
-    if undecided:
-        verb = "is" if undecided == 1 else "are"
-        prompts = w.plural(undecided, "best prompt")
-        sentences.append(f"{w.capital(prompts)} {verb} undecided with {most}, not unbiased.")
-    return sentences
+    biased = _biased(scored)
+    return survey.stop_sentences(
+        sizes=[held_out_images(prompt) for prompt in biased],
+        undecided=len(scored) - len(biased),
+        noun="best prompt",
+        most=f"{plan.eval_images} held-out images",
+        caution="not unbiased",
+    )
 
 
 def held_out_images(prompt: BestPrompt) -> int:

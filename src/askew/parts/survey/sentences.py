@@ -256,6 +256,36 @@ def difference_sentence(entry: SharesDifference) -> str | None:
     )
 
 
+def stop_sentences(
+    sizes: Iterable[int], undecided: int, noun: str, most: str, caution: str
+) -> list[str]:
+    """Return sentences on where sets stopped that askew enlarged until a verdict was reached.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of images with which verdicts were reached.
+    undecided
+        Number of sets without a verdict.
+    noun
+        What a set is called, such as "prompt".
+    most
+        Maximum number of images of a set, such as "400 images".
+    caution
+        What the lack of a verdict does not mean.
+    """
+    sentences = []
+    reached = sorted(set(sizes))
+    if reached:
+        numbers = f"{reached[0]}" if len(reached) == 1 else f"{reached[0]} to {reached[-1]}"
+        sentences.append(f"Verdicts were reached with {numbers} of at most {most} per prompt.")
+    if undecided:
+        verb = "is" if undecided == 1 else "are"
+        sets = capital(plural(undecided, noun))
+        sentences.append(f"{sets} {verb} undecided with {most}, {caution}.")
+    return sentences
+
+
 def missing_sentences(entries: Iterable[MissingPictures], subject: str = "images of") -> list[str]:
     """Return sentences about images, or answers, that are missing more often for some values."""
     sentences = []

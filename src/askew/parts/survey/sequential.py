@@ -108,6 +108,22 @@ class Trial:
         return sequential_p(smallest, self._sizes, self._reference, self._errors)
 
 
+def over_all_looks(score: Estimate, level: float, p: float | None) -> Estimate:
+    """Return an estimate whose interval has its confidence level over all looks together.
+
+    Parameters
+    ----------
+    score
+        Estimate at the last look, whose interval has the confidence level of a single look.
+    level
+        Confidence level of the intervals of all looks together.
+    p
+        p-value over all looks; None if the score is not tested.
+    """
+    kind = None if score.interval is None else f"{score.interval}, repeated looks"
+    return replace(score, level=level, interval=kind, p=p)
+
+
 def sequential_entry(
     observed: ObservedSet,
     axis: AxisPlan,
@@ -150,12 +166,9 @@ def sequential_entry(
     )
 
     def of_all_looks(score: E) -> E:
-        """Return an estimate whose interval has its confidence level over all looks together."""
         if isinstance(score, Missing):
             return score
-        kind = None if score.interval is None else f"{score.interval}, repeated looks"
-        tested = None if score.p is None else p
-        return replace(score, level=scoring.level, interval=kind, p=tested)
+        return over_all_looks(score, scoring.level, p=None if score.p is None else p)
 
     def of_values(scores: Mapping[str, E]) -> dict[str, E]:
         return {value: of_all_looks(score) for value, score in scores.items()}
