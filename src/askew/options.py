@@ -749,11 +749,23 @@ def only_plan(options: Mapping[str, object], **request: object) -> None:
     UsageError
         If such an option is given.
     """
-    names = {name for name, value in request.items() if value not in (None, (), [], False)}
-    names |= set(given(**options))
-    excluded = sorted(names - ALLOWED_WITH_PLAN)
+    excluded = sorted(given_names(options, request) - ALLOWED_WITH_PLAN)
     if excluded:
         raise UsageError(
             "--plan contains everything that determines the results. Edit the plan file instead of giving: "
             f"{', '.join(excluded)}"
         )
+
+
+def given_names(options: Mapping[str, object], request: Mapping[str, object]) -> set[str]:
+    """Return the names of the options and parameters that the user gives.
+
+    Parameters
+    ----------
+    options
+        Shared options.
+    request
+        The command's own parameters. Empty parameters count as not given.
+    """
+    names = {name for name, value in request.items() if value not in (None, (), [], False)}
+    return names | set(given(**options))

@@ -234,10 +234,10 @@ def _from_flat_task(
     if isinstance(choices, Mapping):
         choices = choices["choices"]
     by = str(task["annotator"])
-    number = int(by) if by.isdecimal() else None
+    known = raters.get(int(by)) if by.isdecimal() else None
     seconds = task.get("lead_time")
     return AnswerRecord(
-        rater=raters.get(number, f"label-studio {by}") if number else f"label-studio {by}",
+        rater=known or f"label-studio {by}",
         item=str(task["item"]),
         version=folder.plan.version,
         answer=_named([choices] if isinstance(choices, str) else choices),

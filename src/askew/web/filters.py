@@ -73,8 +73,9 @@ class ImageFilter:
             parts[0] += axis
         if self.value and not self.show:
             parts = [f"images {parts[1]}"]
-        if self.set in set_titles(sets):
-            parts.append(f"of {set_titles(sets)[self.set]}")
+        titles = set_titles(sets)
+        if self.set in titles:
+            parts.append(f"of {titles[self.set]}")
         return words.capital(", ".join(parts))
 
 

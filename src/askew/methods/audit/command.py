@@ -214,8 +214,7 @@ def _model_fields(options: Mapping[str, object]) -> dict[str, object]:
 
 def _check_compared(options: Mapping[str, object], **request: object) -> None:
     """Raise an error for options that the plan of the compared run determines."""
-    names = {name for name, value in request.items() if value not in (None, (), [], False)}
-    names |= set(shared.given(**options))
+    names = shared.given_names(options, request)
     excluded = sorted(names - shared.ALLOWED_WITH_PLAN - MODEL_OPTIONS)
     if excluded:
         raise UsageError(
