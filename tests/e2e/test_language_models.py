@@ -166,7 +166,7 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_planned(
     # four for each good prompt, and four times three for the failing prompt
     assert "56 calls" in errors
     assert (
-        "44 of 52 counterfactual prompts could be used; faults of the others: it does not state "
+        "44 of 52 counterfactual prompts could be used; reasons for rejection: it does not state "
         "its value (8)" in errors
     )
     assert [prompt.text for prompt in read_plan(place).prompts] == [

@@ -43,7 +43,7 @@ from askew.prompts.statements import (
 from askew.prompts.vocabulary import Noun, nouns
 
 MAX_ADDED_WORDS = 5
-"""Number of words in a counterfactual prompt beyond the original prompt and the value."""
+"""Maximum number of words that a counterfactual prompt may add, besides the words for its value."""
 
 _MAX_EXCHANGED = 3
 """Maximum number of adjacent key words of the prompt that the words for a value may replace."""
@@ -68,7 +68,7 @@ _REQUEST = re.compile(
     rf"(?P<frame>(?:an? |the )?(?:{MEDIA}) (?:of|showing|depicting) )(?P<content>\S.*)",
     re.I,
 )
-"""A request such as "Instead of X, generate an image of Y" (TIBET, figure 23)."""
+"""Pattern for a request such as "Instead of X, generate an image of Y" (TIBET, figure 23)."""
 
 _NEGATORS = frozenset(
     "no not never without non hardly barely scarcely neither nor lacking isn't aren't doesn't don't "
@@ -93,7 +93,7 @@ _ATTRIBUTES = frozenset(
 
 _HIDDEN = frozenset("\u200b\u200e\u200f\u2028\u2029\ufeff")
 _JOINERS = frozenset("\u200c\u200d")
-"""Characters of the Unicode category Cf that some writing systems need."""
+"""Format characters (Unicode category Cf) that some writing systems require."""
 
 
 def prompt_fault(text: str) -> str | None:
@@ -125,8 +125,8 @@ def _is_control_character(character: str) -> bool:
 def requested_content(prompt: str, text: str) -> str:
     """Return the prompt inside a request for an image; return any other text unchanged.
 
-    "Instead of a nurse, generate an image of a male nurse" gives "a male nurse", or "an image of a
-    male nurse" if the original prompt begins with such words.
+    "Instead of a nurse, generate an image of a male nurse" becomes "a male nurse", or "an image of
+    a male nurse" if the original prompt begins with such words.
     """
     request = _REQUEST.fullmatch(text)
     if request is None:
@@ -165,21 +165,21 @@ def _is_kin(first: str, second: str) -> bool:
 
 
 class WordChanges(NamedTuple):
-    """The key words that a text has lost and gained compared with its prompt."""
+    """Key words that occur in a prompt but not in a text, and vice versa."""
 
     lost: list[str]
     gained: list[str]
 
     @classmethod
     def between(cls, prompt: str, text: str) -> "WordChanges":
-        """Return the changes from a prompt to a text."""
+        """Return the key words in which a text differs from its prompt."""
         before = Counter(key_words(prompt))
         after = Counter(key_words(text))
         return cls(lost=list((before - after).elements()), gained=list((after - before).elements()))
 
 
 def is_read_back(prompt: str, axis: str, value: str) -> bool:
-    """Check whether a text is accepted only if the language model also finds the value in it.
+    """Check whether the language model must confirm that a text states the value.
 
     This is required if the prompt is not in English, the axis is not in the catalog, or askew does
     not know the value.
@@ -217,8 +217,8 @@ def counterfactual_fault(
     values
         All values of the axis.
     stated
-        Whether the prompt may state a value of the axis. If so, the new value may replace the words
-        for the old value.
+        Whether the original prompt may already state a value of the axis. If True, the new value
+        may replace the words for the old value.
     doubtful
         Whether to accept a value even if askew does not know it as a value of the axis.
 
@@ -410,7 +410,7 @@ def _subject_fault(prompt: str, axis: str, text: str) -> str | None:
 
 
 def _is_same_subject(subject: NounPhrase, new_subject: NounPhrase, axis: str) -> bool:
-    """Check whether two phrases differ at most in the axis; always true if a noun is unknown."""
+    """Check whether two phrases name the same subject; values of the axis may differ."""
     if subject.noun is None or new_subject.noun is None or _replaceable_noun(subject, axis):
         return True
     if subject.noun.singular == new_subject.noun.singular:
@@ -448,7 +448,7 @@ def _pronoun_fault(axis: str, value: str, text: str) -> str | None:
 
 
 def _added_fault(prompt: str, axis: str, text: str, stating: Sequence[str]) -> str | None:
-    """Return a fault if a text adds more than its value, which the words `stating` express."""
+    """Return a fault if a text adds more to its prompt than its value, expressed by `stating`."""
     value_words = [*stating, *key_words(axis.replace("_", " ")), *_axis_words(text, axis)]
     gained = WordChanges.between(prompt, text).gained
     extra = [word for word in gained if not _is_alike_any_part(word, value_words)]
@@ -536,7 +536,7 @@ def _is_split(word: str, words: Collection[str]) -> bool:
 
 
 def _replaceable_noun(subject: NounPhrase | None, axis: str) -> list[str]:
-    """Return the last word of the subject's noun, in a list that is empty if the noun must stay."""
+    """Return a list with the last word of the subject's noun, or [] if the noun must stay."""
     noun = subject.noun if subject else None
     if noun is None:
         return []

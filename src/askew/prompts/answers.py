@@ -18,7 +18,7 @@ from askew.store.foreign import MOST_LEVELS, check_limits
 _SIGN = re.compile(r"""["'\\\[\]{}]""")
 _SEPARATORS = re.compile(r"[, \n\r\t]*")
 _MAX_STARTS = 40
-"""Number of opening brackets at which askew tries to parse an answer before rejecting it."""
+"""Maximum number of opening brackets at which askew tries to start parsing an answer."""
 
 _LONGEST = 2**19
 """Maximum length of an answer, in characters."""
@@ -48,7 +48,7 @@ class UnusableAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ParsedAxis:
-    """An axis as a language model wrote it.
+    """An axis in the words of a language model.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class ParsedAxis:
     kind
         Kind of axis in the model's wording, in lower case.
     counterfactuals
-        Pairs (value, prompt). The value is "" if the model names none.
+        Pairs (value, prompt). The value is "" if the model gives no value.
     unreadable
         Number of entries that askew cannot read.
     """
@@ -375,7 +375,7 @@ def _read_axis(item: Mapping[Any, Any]) -> ParsedAxis:
 
 
 def _read_pairs(part: Any) -> Iterator[tuple[str, str]]:
-    """Yield each value of an axis with its prompt. An answer may write these pairs in four forms.
+    """Yield each value of an axis with its prompt. An answer can contain these pairs in four forms.
 
     The forms are {value: prompt}, [{"value": …, "prompt": …}], [{value: prompt}] and [prompt].
     """

@@ -2,8 +2,8 @@
 
 A prompt generator proposes axes and counterfactual prompts (TIBET, section 3.1 and appendix 9.1).
 For a search, it writes random prompts, mutations of a prompt and variations of a prompt
-(MineTheGap, sections 3 and 4.1, appendix C.1). Wherever words are counted, a word is a part of a
-prompt between spaces.
+(MineTheGap, sections 3 and 4.1, appendix C.1). All word counts treat the parts of a prompt between
+spaces as words.
 """
 
 import re

@@ -25,11 +25,11 @@ _FIELD_NAMES = {
     "temperature": re.compile(r"temperature", re.I),
     "seed": re.compile(r"\bseed\b", re.I),
 }
-"""For each request field, a pattern that matches the error of a server that rejects the field."""
+"""Patterns that match the error message of a server that rejects a request field, by field."""
 
 _SYSTEM_ROLE = re.compile(r"\bsystem\W+role|\brole\W+system|\broles must alternate", re.I)
 _FILTERS = re.compile(r"content_filter|content_policy|moderation|responsibleai", re.I)
-"""Error codes of servers whose content filter refuses a request."""
+"""Error codes that servers return if their content filter refuses a request."""
 
 
 class ChatClient:

@@ -31,7 +31,7 @@ ATTEMPTS = 4
 """Maximum number of times to ask a prompt generator in order to get enough new prompts."""
 
 SCREENED = 6
-"""Number of mutations requested per mutation that is evaluated, if losses can be predicted."""
+"""Number of mutations to request for each mutation to evaluate, if losses can be predicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ Expected = Callable[[str], float]
 
 
 class LossPrediction(Protocol):
-    """A prediction of losses from words, learned from evaluated prompts."""
+    """A model that predicts the loss of a prompt from its words, fitted to evaluated prompts."""
 
     def expected(self, text: str) -> float:
         """Return the expected loss of a text."""
@@ -83,9 +83,10 @@ class LossPrediction(Protocol):
 
 
 Learn = Callable[[Sequence[Candidate], int], LossPrediction | None]
-"""A function that learns to predict losses from evaluated prompts, with a seed for random draws.
+"""A function that learns to predict losses.
 
-The function returns None if it cannot learn anything from the prompts.
+The first argument contains the evaluated prompts, and the second argument is a seed for random
+draws. The function returns None if it cannot learn anything from the prompts.
 """
 
 
@@ -370,12 +371,12 @@ def content_words(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class WordEffects(LossPrediction):
-    """A prediction that adds up the effects of all words in a text.
+    """A model that predicts a loss by adding up the effects of all words in a text.
 
     Attributes
     ----------
     base
-        Expected loss of a text without known words.
+        Expected loss of a text that contains no known word.
     effects
         Amount that each known word adds to the expected loss.
     """
@@ -389,7 +390,7 @@ class WordEffects(LossPrediction):
         return self.base + sum(self.effects.get(word, 0.0) for word in present)
 
     def drawn(self, number: int) -> Expected:
-        """Return `expected`, whatever the number, since this prediction is not random."""
+        """Return `expected` for every number, because these predictions are not random."""
         return self.expected
 
 

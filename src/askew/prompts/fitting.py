@@ -1,7 +1,7 @@
 """Selection of the axes that fit a prompt, and checks for prompts that the lexicon cannot handle.
 
 A group such as "a family" has no gender and no age. If a prompt names a specific person, the
-lexicon proposes no axes of people. In both cases, askew tells the user.
+lexicon proposes no axes of people. In both cases, askew displays a note.
 """
 
 import re

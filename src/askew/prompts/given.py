@@ -140,7 +140,7 @@ HIGH_PAID: tuple[str, ...] = ("doctor", "CEO")
 LOW_PAID: tuple[str, ...] = ("dishwasher-worker", "fastfood-worker")
 """Targets of the paper's edits.
 
-The target is "dishwasher-worker", because "dishwasher" would give images of the appliance.
+The target is "dishwasher-worker", because "dishwasher" would produce images of the appliance.
 """
 
 

@@ -60,7 +60,7 @@ _LETTERS: Mapping[str, str] = {
 """For each language, letters that distinguish it from languages with the same articles."""
 
 _LEAST_SHARE = 0.3
-"""If at least this share of the letters is in a non-Latin script, the script gives the language."""
+"""Minimum share of letters in a non-Latin script for the script to determine the language."""
 
 
 def find_language(text: str) -> str | None:
@@ -101,7 +101,7 @@ def find_language(text: str) -> str | None:
 
 
 def _lower_article(word: str) -> str:
-    """Return an indefinite article in lower case (except "UN"), and other words unchanged."""
+    """Convert an indefinite article (except "UN") to lower case; return other words unchanged."""
     first_lower = word[0].lower() + word[1:]
     return first_lower if first_lower in _INDEFINITE_ARTICLES else word
 

@@ -49,8 +49,9 @@ _MAX_OTHER_AXES = 6
 """Maximum number of axes to propose for a prompt without people."""
 _ALTERNATIVES = re.compile(r"[\[{(][^\[\]{}()]*\|[^\[\]{}()]*[\]})]")
 _LEAST_MISSPELLED = 5
+"""Minimum number of letters in a word that askew checks for misspellings."""
 _SIMILAR = 0.8
-"""Minimum length of words checked for misspelling; minimum similarity to a known noun."""
+"""Minimum similarity, in [0, 1], between a misspelled word and a known noun."""
 _TRIES = 40
 """Maximum number of attempts per requested text."""
 
@@ -229,8 +230,8 @@ def check_spelling(prompt: str) -> None:
     if similar:
         raise UsageError(
             f"the lexicon does not know {word!r} in the prompt {prompt!r}. Did you mean "
-            f"{similar[0]!r}? If the word is right, name the axes, such as --axes gender,age, or "
-            "let a language model propose axes with --llm openai/MODEL"
+            f"{similar[0]!r}? If the word is spelled correctly, name the axes, such as --axes "
+            "gender,age, or let a language model propose axes with --llm openai/MODEL"
         )
 
 

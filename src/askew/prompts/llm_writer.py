@@ -265,7 +265,7 @@ def _axes_schema(prompt: str, most_axes: int) -> Schema:
 
 
 class _Conversation:
-    """A conversation about the axes of a prompt, in which answers are counted for each step."""
+    """A conversation about the axes of a prompt, with counts of usable answers for each step."""
 
     def __init__(self, task: Task, tally: AnswerTally, seed: int) -> None:
         self._task = task
@@ -333,13 +333,13 @@ class _AxisCollection:
         return None if name else "it has no name"
 
     def _is_same(self, name: str, checked: "_CheckedTexts", other: str) -> bool:
-        """Check whether an axis has the name of an accepted axis, or shares two texts with one."""
+        """Check whether an axis shares its name or two texts with an axis that was accepted before."""
         texts = set(map(simplify, checked.texts.values()))
         other_texts = set(map(simplify, self.accepted[other].counterfactuals.values()))
         return name == other or len(texts & other_texts) >= 2
 
     def is_complete(self, names: Sequence[str] | None) -> bool:
-        """Check whether all axes in `names`, and at least one axis, have been accepted."""
+        """Check whether all axes in `names` have been accepted; without names, whether any has."""
         return bool(self.accepted) and self.accepted.keys() >= set(names or ())
 
     def proposals(self, names: Sequence[str] | None) -> list[AxisProposal]:
@@ -439,7 +439,7 @@ class _CheckedTexts:
 
 
 def _lost_entries(axis: a.ParsedAxis) -> Iterator[str]:
-    """Yield a fault for each counterfactual prompt of an axis that is unreadable or surplus."""
+    """Yield a fault for each unreadable or surplus counterfactual prompt of an axis."""
     surplus = len(axis.counterfactuals) - MAX_VALUES
     if surplus > 0:
         reason = (

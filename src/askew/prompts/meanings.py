@@ -95,7 +95,7 @@ def find_mentions(axis: str, text: str) -> list[ValueMention]:
 def _matching_length(
     words: Sequence[Token], index: int, spellings: Collection[tuple[str, ...]], longest: int
 ) -> int:
-    """Return how many words the longest spelling of a value has at an index; 0 if there is none."""
+    """Return the number of words in the longest value that begins at an index; 0 for no value."""
     for length in range(longest, 0, -1):
         spelling = tuple(word.text for word in words[index : index + length])
         if len(spelling) == length and spelling in spellings:
@@ -131,8 +131,8 @@ def canonical_value(axis: str, value: str) -> str:
     Returns
     -------
     str
-        The value as spelled in the catalog or in meanings.toml. A value that neither of them lists,
-        or that states several values, is returned unchanged.
+        The value as spelled in the catalog or in meanings.toml. A value that is in neither list, or a
+        text that states several values, is returned unchanged.
     """
     if axis not in catalogue() or value in catalogue()[axis].axis.values:
         return value
@@ -149,7 +149,7 @@ def is_known_value(axis: str, value: str) -> bool:
 
 
 def is_closed(axis: str) -> bool:
-    """Check whether values that askew does not know are doubtful on this axis."""
+    """Check whether askew should doubt values of this axis that it does not know."""
     return axis in catalogue() and bool(_meaning(axis).get("closed"))
 
 

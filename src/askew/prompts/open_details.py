@@ -252,7 +252,7 @@ def _kin_table() -> Mapping[str, tuple[str, ...]]:  # see tools/build_kin.py
 
 @lru_cache
 def _group_by_noun() -> Mapping[str, NounGroup]:
-    """Return the first group that lists each noun, by noun."""
+    """Map each noun to the first group that lists it."""
     table: dict[str, NounGroup] = {}
     for group in groups().values():
         for noun in group.nouns:
@@ -462,7 +462,7 @@ class Topic:
         return not needs_clothes or states(prompt, CLOTHING)
 
     def wants(self, detail: Detail, group: NounGroup) -> bool:
-        """Check whether variations on this topic should state a detail of nouns in a group."""
+        """Check whether variations on this topic should state a detail that suits a noun group."""
         if self.name in STYLES:
             return detail.aspect in (STYLE, MONOCHROME, "palette", "lighting", "viewpoint")
         if self.name == PEOPLE and group.person_axes:
@@ -481,8 +481,8 @@ def find_topic(name: str | None, knows: Knows = anything) -> Topic:
         People, clothing, style, a group or an area in phrases.toml, or other words; None for any
         topic.
     knows
-        Function that checks whether a model's vocabulary includes all words of a text. Groups in
-        which the model knows no noun are omitted.
+        Function that checks whether a model's vocabulary includes all words of a text. Groups whose
+        nouns are all missing from the model's vocabulary are omitted.
 
     Returns
     -------

@@ -363,7 +363,7 @@ class Statement:
 
 @lru_cache(maxsize=8192)
 def states(prompt: str, axis: str) -> bool:
-    """Check whether a prompt states a value of an axis, which makes bias on the axis meaningless.
+    """Check whether a prompt states a value of an axis, so that bias on this axis has no meaning.
 
     Parameters
     ----------
