@@ -166,7 +166,8 @@ class AnswerTally:
     def lines(self) -> list[str]:
         """Return a line of text for each step that has unusable answers."""
         return [
-            f"{usable} of {total} {step} could be used; reasons for rejection: {self._reasons(step)}"
+            f"{usable} of {total} {step} could be used; "
+            f"reasons for rejection: {self._reasons(step)}"
             for step, (usable, total) in self.steps.items()
             if usable < total
         ]

@@ -333,7 +333,7 @@ class _AxisCollection:
         return None if name else "it has no name"
 
     def _is_same(self, name: str, checked: "_CheckedTexts", other: str) -> bool:
-        """Check whether an axis shares its name or two texts with an axis that was accepted before."""
+        """Check whether an axis shares its name or two texts with an accepted axis."""
         texts = set(map(simplify, checked.texts.values()))
         other_texts = set(map(simplify, self.accepted[other].counterfactuals.values()))
         return name == other or len(texts & other_texts) >= 2

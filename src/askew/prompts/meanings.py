@@ -131,8 +131,8 @@ def canonical_value(axis: str, value: str) -> str:
     Returns
     -------
     str
-        The value as spelled in the catalog or in meanings.toml. A value that is in neither list, or a
-        text that states several values, is returned unchanged.
+        The value as spelled in the catalog or in meanings.toml. A value that is in neither list, or
+        a text that states several values, is returned unchanged.
     """
     if axis not in catalogue() or value in catalogue()[axis].axis.values:
         return value
