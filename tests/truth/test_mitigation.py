@@ -256,4 +256,4 @@ def test_a_change_that_one_instrument_misses_is_reported() -> None:
         policy(fitted(1.0, 7)),
         vqa=(READ, "other"),
     )
-    assert "labels by other do not confirm the change of gender" in verdict(technique)
+    assert "labels from other do not confirm the change in gender" in verdict(technique)

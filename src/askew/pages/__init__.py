@@ -1,1 +1,1 @@
-"""Report pages of all methods. `blocks` describes how to write a page, and renderers draw it."""
+"""Report pages of all methods. To write a page, see `blocks`; renderers draw pages."""

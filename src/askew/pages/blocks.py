@@ -1,8 +1,8 @@
 """Classes that describe the content of a page and its order, but not its appearance.
 
 The `page.py` of a method builds a page from blocks, and renderers draw the page. A page begins with
-a sentence that states the result. A chart of the result follows (always of shares, if the result is
-about people), then images, and then the details.
+a sentence that states the result. Then follow a chart of the result, images, and the details. If
+the result is about people, the chart shows shares.
 
 Choose a block that suits the content:
 
@@ -13,10 +13,10 @@ Choose a block that suits the content:
 - `ChangeChart`: scores before and after a change
 - `IntervalChart`: rows of scores, with their intervals and the values expected by chance
 - `LineChart`: a score over ordered steps
-- `Scatter`: points in a plane
+- `Scatter`: points with two coordinates
 - `GraphDiagram`: arrows between names
 - `PictureGrid`: images in equal cells
-- `Table`: texts and numbers that need no plot, or shaded scores
+- `Table`: text and numbers that need no plot, or shaded scores
 - `DefinitionList`: terms with their meanings, or facts
 - `Details`: blocks that are hidden behind a summary
 - `CodeBlock`: text in a monospaced font
@@ -51,7 +51,7 @@ E = Estimate | Missing
 Scale = Literal["unit", "share", "signed", "fine", "points", "degrees", "range"]
 """Scale of a chart: the range of its axis and the format of its numbers.
 
-- unit: from 0 to 1, or to the largest score if that is above 1
+- unit: from 0 to 1, or to the largest score if it exceeds 1
 - share: from 0 to 100 %
 - signed, fine (four digits), points (percentage points), degrees: symmetric around 0, with signs
 - range: from the lowest to the highest score
@@ -68,8 +68,8 @@ PLAIN: tuple[Column, ...] = ("value", "interval")
 Effect = Literal["better", "worse", "changed"]
 """Direction of an effect.
 
-The effect "better" leads closer to the reference and "worse" further from it. For "changed", the
-direction is not determined.
+"better" means closer to the reference, and "worse" means further from the reference. For "changed",
+the direction is not determined.
 """
 
 Swatch = Literal["heat", "only-a", "only-b", "both"]
@@ -104,15 +104,15 @@ class TableCell:
 
 
 Content = str | int | E | TableCell | tuple[str, ...] | None
-"""Content of a cell: a text, a count, a score, several short texts, or None.
+"""Content of a cell: text, a count, a score, several short strings, or None.
 
-A score is written with its interval, and None is written as a dash.
+A score is shown with its interval, and None is shown as a dash.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ImageQuery:
-    """A query for the images that a number on a page counts, with which the web app lists them.
+    """A query with which the web app lists the images that a number on a page counts.
 
     Attributes
     ----------
@@ -160,9 +160,9 @@ class Paragraph:
     items : tuple of str or Paragraph
         Items of a bulleted list below the text.
     muted : bool
-        Whether the text is only a remark, which terminals show dimmed.
+        Whether the text is only a remark. Terminals show remarks in a dim color.
     links : tuple of PhraseLink
-        Phrases of the text that count images.
+        Phrases in the text that count images.
     """
 
     text: str = ""
@@ -285,7 +285,7 @@ class ValueChart:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceMark:
-    """A mark on an interval row, with which the row's score is compared.
+    """A mark on an interval row, at a value to compare with the row's score.
 
     Attributes
     ----------
@@ -328,11 +328,11 @@ class IntervalRow:
     muted : bool
         Whether the row summarizes other rows.
     marks : tuple of ReferenceMark
-        Marks with which the score is compared.
+        Marks at values to compare with the score.
     chance : tuple of float, optional
         Range expected by chance (by default, from 0 to the estimate's `null`).
     points : tuple of float
-        Individual scores, whose mean is the row's score.
+        Individual scores; the row's score is their mean.
     """
 
     label: str
@@ -351,7 +351,7 @@ class IntervalRow:
 
 @dataclass(frozen=True, slots=True)
 class IntervalChart:
-    """A chart of scores on one scale, drawn as dots on their intervals with numbers beside them.
+    """A chart of scores on one scale: dots on interval lines, with numbers beside the plot.
 
     Gray bands show the ranges expected by chance.
 
@@ -417,7 +417,7 @@ class LineSeries:
 class LineChart:
     """A chart of scores over ordered steps, such as a network's blocks.
 
-    The numbers follow in a table, as details.
+    A folded table below the chart contains the numbers.
 
     Attributes
     ----------
@@ -486,7 +486,7 @@ class MaskOverlay:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImageReference:
-    """An image on a page. A renderer turns it into a data URI or a URL.
+    """An image on a page. A renderer converts the reference to a data URI or a URL.
 
     Attributes
     ----------
@@ -508,7 +508,7 @@ class ImageReference:
 
 @dataclass(frozen=True, slots=True)
 class ScatterPoint:
-    """A point in a plane.
+    """A point in a scatter plot.
 
     Attributes
     ----------
@@ -531,7 +531,7 @@ class ScatterPoint:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """A scatter plot of points in a plane.
+    """A scatter plot.
 
     Attributes
     ----------
@@ -563,7 +563,7 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """An arrow between two names, with a width that is proportional to its score."""
+    """An arrow between two names. A larger score makes the arrow wider."""
 
     source: str
     target: str
@@ -769,7 +769,7 @@ class ScoreMatrix:
         Entries of the legend: kind of cell ("over" or "under" for a ramp of shades, "framed" or
         "none") and meaning.
     square : bool
-        Whether rows and columns are the same axes, so that cells are small.
+        Whether rows and columns are the same axes. If True, the cells are small.
     """
 
     caption: str
@@ -790,7 +790,7 @@ class ChangeRow:
     label : str
         Name of the row.
     before, after : Estimate or Missing
-        The two scores. Only the second is drawn with its interval.
+        The two scores. Only the score after the change is drawn with its interval.
     verdict : str
         Result of the test for a change.
     brief : str
@@ -899,7 +899,7 @@ class PictureGrid:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of texts and numbers.
+    """A table of text and numbers.
 
     Attributes
     ----------
@@ -910,8 +910,8 @@ class Table:
     rows : tuple of tuple of Content
         Cells of each row.
     labels : int
-        Number of leading columns that contain labels of the row. If there are several, repeated
-        labels in the first column are hidden.
+        Number of leading columns that contain row labels. If there is more than one such column,
+        repeated labels in the first column are hidden.
     scale : Scale
         Scale of all scores.
     note : str
@@ -969,7 +969,7 @@ class Details(Container):
     blocks : iterable of Block
         The details.
     anchor : str, optional
-        Name that links use to lead here.
+        Name that links use to refer to this block.
     screen : bool
         Whether a terminal also shows the details.
     """
@@ -993,7 +993,7 @@ class Section(Container):
     screen : bool
         Whether terminals and notebooks also show the section.
     anchor : str, optional
-        Name that links use to lead here (by default, the title).
+        Name that links use to refer to this block (by default, the title).
     """
 
     title: str
@@ -1003,7 +1003,7 @@ class Section(Container):
 
     @property
     def name(self) -> str:
-        """Return the name that links use to lead here."""
+        """Return the name that links use to refer to this section."""
         return self.anchor or self.title
 
 
@@ -1073,7 +1073,8 @@ class Page:
     notes : tuple of str
         Remarks that readers need.
     screen_notes : tuple of str
-        Remarks for terminals, which do not show the section that contains these remarks.
+        Remarks that only terminals show here, because they omit the section that contains the
+        remarks.
     detail : str
         A sentence below the headline, about certainty and power or about the second result.
     version : str
@@ -1081,7 +1082,7 @@ class Page:
     limits : str
         Limits of the results, which a printed report shows on its first page.
     links : tuple of PhraseLink
-        Phrases, in the headline and in the sentence below the headline, that count images.
+        Phrases that count images in the headline, or in the sentence below the headline.
     """
 
     kicker: str

@@ -41,15 +41,15 @@ from askew.types import Estimate, Missing
 HEIGHT = 300
 TOP = 14
 BOTTOM = 44
-"""Height of a plane, and of its top and bottom margins, in pixels."""
+"""Heights of a plot area, its top margin and its bottom margin, in pixels."""
 
 SIDE = 320
-"""Height of a square plane, in pixels."""
+"""Height of a square plot area, in pixels."""
 
 NARROW = 290
 WIDE = 880
 LETTER = 6.8
-"""Widths in pixels: a plane on the narrowest screen, a plane on a wide screen, and a letter.
+"""Widths, in pixels, of a plot area on narrow and wide screens, and of a character.
 
 These widths determine how many labels fit.
 """
@@ -69,14 +69,14 @@ NODE = 10.0
 HEAD = (11.0, 5.0)
 BEND = 0.13
 NAME_LETTER = 8.2
-"""Radius of a node, size of an arrowhead, relative bend of an edge, and width of a letter."""
+"""Radius of a node, size of an arrowhead, relative bend of an edge, and width of a character."""
 
 LABELED = 16
 LABEL_AT = (0.6, 0.5, 0.4, 0.3, 0.7)
-"""Maximum number of edges in a graph that shows scores, and positions of a score on its edge.
+"""Maximum number of edges for which a graph shows scores, and possible positions of a score.
 
-The first position is closer to the target, so that the scores of the two edges between a pair of
-nodes do not overlap.
+Positions are fractions of an edge. The first position is closer to the target, so that the scores
+of the two edges between a pair of nodes do not overlap.
 """
 
 THINNEST = 1.3
@@ -98,13 +98,13 @@ class DiagramSize(NamedTuple):
     Attributes
     ----------
     name : str
-        CSS class. The style sheet uses it to show only the drawing that fits the screen.
+        CSS class. The style sheet uses this class to show only the drawing that fits the screen.
     width, height : int
         Size in pixels.
     across, down : float
         Horizontal and vertical radius of the ellipse of nodes, in pixels.
     letters : int
-        Maximum number of letters in a name.
+        Maximum number of characters in a name.
     """
 
     name: str
@@ -129,7 +129,7 @@ SIZES = (DiagramSize("broad", 720, 520, 215, 195, 22), DiagramSize("slim", 340, 
 
 @dataclass(frozen=True, slots=True)
 class ValuePlane:
-    """A plane for plots, with horizontal positions in percent and vertical positions in pixels.
+    """A plot area with horizontal positions in percent and vertical positions in pixels.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ class ValuePlane:
     def path(self, points: Iterable[tuple[float, float]], kind: str) -> Markup:
         """Return a line through points (x, y), or nothing if there are no points.
 
-        The line stretches with the width of the plane, but its stroke width stays the same.
+        The line stretches with the width of the plot area, but its stroke width stays the same.
         """
         shares = [(100 * self.x.share(x), self.down(y)) for x, y in points]
         places = " ".join(f"{across:.3f},{down}" for across, down in shares)
@@ -179,25 +179,25 @@ def chart(
     *parts: object,
     kind: str = "chart",
 ) -> Markup:
-    """Return a plane with the names of its axes.
+    """Return a plot area with the names of its axes.
 
     Parameters
     ----------
     plane : ValuePlane
-        The plane.
+        The plot area.
     above, below : str
         Names of the vertical axis and of the horizontal axis.
     title, description : str
         Texts for readers who cannot see the drawing.
     *parts : object
-        Elements in the plane.
+        Elements in the plot area.
     kind : str
         CSS class of the chart.
 
     Returns
     -------
     Markup
-        The plane, with the labels of the vertical axis in a separate drawing.
+        The plot area, and a separate drawing of the labels on the vertical axis.
     """
     width = round(12 + LETTER * max(map(len, plane.y.labels), default=0))
     labels = (
@@ -244,7 +244,7 @@ def lines(block: LineChart) -> Markup:
 
 
 def _line_plane(block: LineChart) -> ValuePlane:
-    """Return a plane whose scales include all scores and levels in a chart."""
+    """Return a plot area whose scales include all scores and levels in a chart."""
     values: list[float] = []
     for line in block.lines:
         for score in line.points:
@@ -438,7 +438,7 @@ def _arrow_key(effect: Effect, text: str) -> Markup:
 
 
 def _sized(graph: GraphDiagram, size: DiagramSize) -> Markup:
-    """Return a drawing of a graph in a given size. Scores are written if there are few edges."""
+    """Return a drawing of a graph, with scores if the graph has only a few edges."""
     places = _places(graph, size)
     labels = {name: _node_label(name, note, places[name], size) for name, note in graph.nodes}
     edges = list(reversed(graph.strongest))

@@ -39,10 +39,10 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
     name : str
         Name of the element.
     *children : object
-        Content of the element, in which texts are escaped.
+        Content of the element. Text is escaped.
     **attributes : object
-        Attributes of the element, with `class_` for class and `a_b` for a-b. None, False or "" omit
-        an attribute, and True gives an attribute without a value.
+        Attributes of the element, with `class_` for class and `a_b` for a-b. Attributes that are
+        None, False or "" are omitted, and True results in an attribute without a value.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def _attribute(key: str, value: object) -> str:
 
 
 def joined(parts: Iterable[object]) -> Markup:
-    """Concatenate parts, with texts escaped and None omitted.
+    """Concatenate parts; escape text and omit None.
 
     The result does not allow a line break between a number and its percent sign.
     """
@@ -241,7 +241,7 @@ class LinearScale:
         return at(self.share(value))
 
     def drawn(self) -> Markup:
-        """Return a drawing of all tick labels, or of the first, middle and last if there are many.
+        """Return a drawing of all tick labels, or only of three labels if there are many ticks.
 
         Screen readers skip the labels, because each row states its numbers.
         """

@@ -64,7 +64,7 @@ DPI = 160
 
 LEAST_LETTERS = 11
 ALL_LETTERS = 90
-"""Minimum number of letters per line in a matrix cell, and in all cells of a row together."""
+"""Number of characters per line: minimum for a matrix cell, and total for the cells of a row."""
 
 Plot = ValueChart | ChangeChart | ScoreMatrix | IntervalChart | LineChart | Scatter
 
@@ -82,8 +82,8 @@ def main_chart(page: Page, format: str) -> bytes:
     Returns
     -------
     bytes
-        Content of the file. The same page always gives the same bytes, since the file contains no
-        date.
+        Content of the file. The same page always results in the same bytes, since the file contains
+        no date.
 
     Raises
     ------

@@ -49,11 +49,13 @@ from askew.pages.plain import as_table
 from askew.types import Estimate
 
 ONE_LINE = 120
-"""Maximum length of a warning that is not folded, so that the chart stays on the first screen."""
+"""Warnings with more characters than this are folded, so that the chart stays near the top."""
 
 LONG_HEADLINE = 110
+"""Headlines with more characters than this are set in a smaller font."""
+
 LONG = 26
-"""Length of headlines above which their font is smaller; length of texts above which they wrap."""
+"""Columns wrap if one of their cells has more characters than this."""
 
 TOP = "top"
 RESULT = "Result"
@@ -201,7 +203,7 @@ def linked(text: str, links: Iterable[PhraseLink], images: QueryLink) -> Markup:
     text : str
         The text.
     links : iterable of PhraseLink
-        Phrases to link. The text may contain only some of them.
+        Phrases to link. Phrases that do not occur in the text are ignored.
     images : callable
         Function that returns the address of a list of images.
 
@@ -222,7 +224,7 @@ def linked(text: str, links: Iterable[PhraseLink], images: QueryLink) -> Markup:
 
 
 def _warnings(warnings: Sequence[str]) -> Markup:
-    """Return a line with the first warning, which unfolds unless it shows all warnings."""
+    """Return a line with the first warning. If needed, the line unfolds to show all warnings."""
     title = tag("strong", "Warning" if len(warnings) == 1 else f"{len(warnings)} warnings")
     line = (title, tag("span", f": {warnings[0]}"))
     if len(warnings) == 1 and len(warnings[0]) <= ONE_LINE:
@@ -464,7 +466,7 @@ def table(block: Table) -> Markup:
 
 
 def _column_kind(block: Table, texts: Sequence[Sequence[str]], column: int) -> str | None:
-    """Return the CSS class for a column's cells; None for labels and in shaded tables."""
+    """Return the CSS class for the cells of a column; None for label columns and shaded tables."""
     if column < block.labels or block.shaded:
         return None
     cells = [row[column] for row in texts]
@@ -499,7 +501,7 @@ def _table_rows(
 
 
 def _cell(content: Content, text: str, kind: str | None) -> Markup:
-    """Return a table cell. A cell without a kind is a label of its row."""
+    """Return a table cell. If `kind` is None, the cell is a row label."""
     shown = bdi(text)
     if isinstance(content, tuple) and len(content) > 1:
         shown = joined(tag("span", bdi(str(item)), class_="item") for item in content)

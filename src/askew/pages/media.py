@@ -1,7 +1,7 @@
 """Functions that put images into pages: rows of thumbnails, small copies and attention overlays.
 
-Blocks contain references to images. A renderer converts each reference to a link. `data_uri` embeds
-a small copy of the image in the page; a web app can use a URL instead.
+Blocks contain references to images. A renderer replaces each reference with the address of an
+image. `data_uri` embeds a small copy of the image in the page; a web app can use a URL instead.
 """
 
 import base64
@@ -37,14 +37,14 @@ LARGE = 360
 TOTAL = 500
 """Approximate maximum number of small copies on a page.
 
-A copy of a photograph takes about 4.6 kB, so that a page takes less than 3 MB.
+A copy of a photograph takes about 4.6 kB, so a page takes less than 3 MB.
 """
 
 VIRIDIS = ("440154", "472d7b", "3b528b", "2c728e", "21918c", "28ae80", "5ec962", "addc30", "fde725")
 """Evenly spaced colors from the color map viridis (by van der Walt and Smith, CC0).
 
-Equal steps look equal, even in gray and for color-blind readers. In legends, the swatch `heat`
-shows the color map.
+Equal steps between numbers look equal, even in grayscale and for color-blind readers. In legends,
+the swatch `heat` shows the color map.
 """
 
 ONLY_A = "d55e00"
@@ -79,7 +79,7 @@ class Media(ImageSource, Protocol):
 
 
 def allowance(initial: int, others: int) -> tuple[int, int]:
-    """Return how many images of each set a page may show, so that the page stays small.
+    """Return how many images from each set a page may show, so that the page stays small.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def picture_row(
     Returns
     -------
     PictureRow
-        Row of thumbnails, whose alternative texts contain their numbers.
+        Row of thumbnails. The alternative text of each thumbnail contains its number.
     """
     label = words.shorten(of, 60)
     shots = [

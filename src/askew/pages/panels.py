@@ -19,10 +19,10 @@ from askew.pages.elements import Ids, bdi, captioned, link, region, tag
 from askew.pages.media import QueryLink, no_list
 
 SHADES = 4
-"""Number of shades of a cell on each side of zero."""
+"""Number of shades for positive levels, and for negative levels."""
 
 FEW = 3
-"""Maximum number of columns of a matrix that is drawn narrower than the page."""
+"""A matrix with at most this many columns is narrower than the page."""
 
 Draw = Callable[[Thumbnail], Markup]
 """Function that returns a thumbnail as an element."""

@@ -73,12 +73,12 @@ _ONE_SET: Mapping[str, Phrase] = {
     "no_bias_with_power": Phrase(
         text="not significant with {images} ({q}); 90 % power to detect a deviation of {deviation} "
         "or more",
-        condition="in sentences, if the verdict has q of 0.05 or more; askew computes the "
+        condition="used in sentences if the verdict has q of 0.05 or more; askew computes the "
         "deviation from the number of images",
     ),
     "no_bias_without_power": Phrase(
         text="not significant with {images} ({q}); too few images to detect any bias",
-        condition="in sentences, if the verdict has q of 0.05 or more and no deviation could "
+        condition="used in sentences if the verdict has q of 0.05 or more and no deviation could "
         "reach q < 0.05",
     ),
     "undecided": Phrase(
@@ -88,7 +88,7 @@ _ONE_SET: Mapping[str, Phrase] = {
     ),
     "undecided_with_images": Phrase(
         text="undecided with {images} ({q}), which does not mean unbiased",
-        condition="in sentences, if the verdict is undecided",
+        condition="used in sentences if the verdict is undecided",
     ),
 }
 
@@ -114,12 +114,12 @@ _AUDIT: Mapping[str, Phrase] = {
     ),
     "power": Phrase(
         text="The test has 90 % power to detect a deviation of {deviation} or more.",
-        condition="below a headline, if some axes are not significant; the text states the "
-        "largest of the deviations for these axes",
+        condition="used below a headline if some axes are not significant; the text states the "
+        "largest of their detectable deviations",
     ),
     "no_power": Phrase(
         text="The images are too few to detect any bias.",
-        condition="below a headline, if some axes are not significant and no deviation could "
+        condition="used below a headline if some axes are not significant and no deviation could "
         "reach q < 0.05",
     ),
     "concept_headline": Phrase(
@@ -177,7 +177,7 @@ _COMPARISON: Mapping[str, Phrase] = {
     ),
     "bias_difference": Phrase(
         text="{b} is significantly {more} biased than {a}",
-        condition="the difference in MAD (or in the deviation, without MAD) has q < 0.05, its "
+        condition="the difference in MAD (or, without MAD, in the deviation) has q < 0.05, its "
         "interval excludes 0, and its sign is the same on all axes that differ",
     ),
     "bias_direction": Phrase(
@@ -190,21 +190,22 @@ _COMPARISON: Mapping[str, Phrase] = {
 _MAPS: Mapping[str, Phrase] = {
     "overlap": Phrase(
         text="significantly above chance",
-        condition="for one prompt, if its mIoU has q < 0.05",
+        condition="used for a single prompt if its mIoU has q < 0.05",
     ),
     "no_overlap": Phrase(
         text="not significantly above chance",
-        condition="for one prompt, if its mIoU has q of 0.05 or more, or has no null distribution",
+        condition="used for a single prompt if its mIoU has q of 0.05 or more, or has no null "
+        "distribution",
     ),
     "mean_overlap": Phrase(
         text="on average significantly above chance",
-        condition="for several prompts, if their mean corrected mIoU is above 0 with q < 0.05 "
+        condition="used for several prompts if their mean corrected mIoU is above 0 with q < 0.05 "
         "in Student's t-test",
     ),
     "no_mean_overlap": Phrase(
         text="on average not significantly above chance",
-        condition="for several prompts, if their mean corrected mIoU is not above 0 or has q of "
-        "0.05 or more",
+        condition="used for several prompts if their mean corrected mIoU is not above 0 or has q "
+        "of 0.05 or more",
     ),
 }
 
@@ -412,30 +413,30 @@ _TECHNIQUES: Mapping[str, Phrase] = {
     ),
     "technique_harm": Phrase(
         text="significantly further from the target on {axes}",
-        condition='after "but", if an axis moves further from its target shares (q < 0.05)',
+        condition='used after "but" if an axis moves further from its target shares (q < 0.05)',
     ),
     "technique_association": Phrase(
         text="{pairs} are more strongly associated",
-        condition='after "but", if Cramér\'s V between two axes increases (q < 0.05)',
+        condition='used after "but" if Cramér\'s V between two axes increases (q < 0.05)',
     ),
     "technique_subject_loss": Phrase(
         text="fewer images show the subject",
-        condition='after "but", if the interval of the change in the share of images that show '
+        condition='used after "but" if the interval of the change in the share of images that show '
         "the subject is below 0",
     ),
     "technique_prompt_loss": Phrase(
         text="images match the prompt less closely",
-        condition='after "but", if the interval of the change in similarity to the prompt is '
+        condition='used after "but" if the interval of the change in similarity to the prompt is '
         "below 0",
     ),
     "technique_label_loss": Phrase(
         text="more images are unlabeled",
-        condition='after "but", if the interval of the change in the share of unlabeled images '
+        condition='used after "but" if the interval of the change in the share of unlabeled images '
         "is above 0",
     ),
     "technique_doubt": Phrase(
-        text="labels by {instruments} do not confirm the change of {axis}",
-        condition='after "but", if the change has q < 0.05 with the first instrument, but the '
+        text="labels from {instruments} do not confirm the change in {axis}",
+        condition='used after "but" if the change has q < 0.05 with the first instrument, but the '
         "interval from another instrument contains 0",
     ),
 }

@@ -1,4 +1,4 @@
-"""Conversion of blocks to texts and tables, for Markdown, terminals, and the data behind plots."""
+"""Conversion of blocks to text and tables, for Markdown, terminals, and the data behind plots."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -45,7 +45,7 @@ PlainBlock = Section | Details | Paragraph | CodeBlock | Table
 
 
 def plain(shown: Iterable[Block]) -> Iterator[PlainBlock]:
-    """Convert blocks to texts and tables.
+    """Convert blocks to text and tables.
 
     Parameters
     ----------

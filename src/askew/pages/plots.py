@@ -96,7 +96,7 @@ def _lane_keys(chart: IntervalChart, scale: LinearScale) -> list[tuple[str, str]
 
 
 def _dot_name(chart: IntervalChart, scores: Sequence[Estimate]) -> str:
-    """Return the legend's text for dots, which states if dots show bias-corrected estimates."""
+    """Return the legend text for dots, including whether they show bias-corrected estimates."""
     corrected = any(
         words.format_value(score.value, chart.scale) != words.format_value(score.mark, chart.scale)
         for score in scores

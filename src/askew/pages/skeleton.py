@@ -225,7 +225,7 @@ def meta(
 
 
 def meta_line(facts: Iterable[str]) -> str:
-    """Return facts joined to one line."""
+    """Join facts into one line."""
     return " · ".join(facts)
 
 
@@ -326,7 +326,7 @@ def _gap_row(gap: MissingNote) -> tuple[str, str, str, str]:
 
 
 def reproduce(head: Head) -> Section:
-    """Return a section with which a reader can repeat a run.
+    """Return a section that contains everything a reader needs to repeat a run.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ def reproduce(head: Head) -> Section:
 
 
 def provenance(head: Head) -> tuple[Block, ...]:
-    """Return the command that repeats a run, its plan and its environment.
+    """Return blocks with the command that repeats a run, the run's plan, and its environment.
 
     Parameters
     ----------

@@ -236,7 +236,7 @@ def _widths(layouts: Sequence[ColumnLayout], width: int) -> list[int]:
     """Return the widths of columns that are separated by a space.
 
     If all columns fit, they have their preferred widths. Otherwise the widest text column is
-    repeatedly narrowed by one letter, down to its minimum width.
+    repeatedly narrowed by one character, down to its minimum width.
     """
     widths = [layout.preferred for layout in layouts]
     while sum(widths) + len(widths) - 1 > width:

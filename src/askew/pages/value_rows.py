@@ -38,7 +38,7 @@ ROW = 24
 """Height of a row, in pixels."""
 
 SHORT_NAME = 14
-"""Maximum number of letters in a group name that fits into a narrow column."""
+"""Maximum number of characters in a group name that fits into a narrow column."""
 
 COLUMNS = 5
 """Maximum number of columns: group, value, plot, number and verdict."""
@@ -78,7 +78,7 @@ def interval(value: ValueShare) -> tuple[float, float] | None:
 
 
 def shown_values(chart: ValueChart, group: ValueGroup) -> list[ValueShare]:
-    """Return those values of a group that the chart shows; each gets a row.
+    """Return the values for which the chart shows a row in a group.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class _ValueRows:
         return tag("tbody", *rows, class_=" ".join(filter(None, kinds)))
 
     def _cells(self, group: ValueGroup, value: ValueShare) -> Iterator[Markup | None]:
-        """Yield the name, plot and share of a value. Plot and share are links to the images."""
+        """Yield the name, plot and share of a value. The plot and the share link to the images."""
         direction = deviation(group, value)
         bold = "strong" if direction != "none" else None
         if not self.chart.value:
