@@ -145,7 +145,7 @@ def test_answers_begin_with_counts(results_of: Any, read_findings: ReadFindings)
         "Bias is significant in 2 of 4 image sets on perceived gender."
     )
     assert answer(read_findings(results_of("nothing"))).startswith(
-        "Nothing could be measured: 0 images of 1 prompt"
+        "Nothing could be measured: no image has a label (0 images of 1 prompt)"
     )
 
 

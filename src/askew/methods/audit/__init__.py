@@ -17,7 +17,7 @@ from askew.types import Estimate
 
 
 def _verdicts(findings: AuditFindings) -> Iterator[LocatedEstimate]:
-    """Yield the deviations of all image sets and of all prompts together, with p and q."""
+    """Yield the deviations from the reference, with p and q, per image set and over all prompts."""
     yield from _verdicts_of("shares", findings.shares)
     yield from _verdicts_of("shares_over_prompts", findings.shares_over_prompts)
 
@@ -36,7 +36,7 @@ def _verdicts_of(field: str, entries: Sequence[SetShares]) -> Iterator[LocatedEs
 
 
 def _distances(findings: AuditFindings) -> Iterator[LocatedEstimate]:
-    """Yield the deviations of baseline sets."""
+    """Yield the deviation of each baseline set from the reference."""
     for located in estimates_of("distance", findings):
         if located.names.get("set") == "initial":
             yield located

@@ -18,7 +18,7 @@ MODEL_OPTIONS = {
     *shared.SettingOptions.__annotations__,
     *shared.MitigationOptions.__annotations__,
 }
-"""Options that choose and change a model. They are allowed together with --compared-run."""
+"""Options that choose or modify a model. They may be combined with --compared-run."""
 
 
 class AuditOptions(
@@ -76,50 +76,50 @@ def audit(
     Parameters
     ----------
     prompts
-        Prompts to audit. Without prompts, askew audits all prompts of a folder.
+        Prompts to audit. If you give none, askew audits all prompts in the folder of images.
     model
         Model under audit: studio, studio/planted, diffusers/ID-OR-PATH, folder/PATH … [default:
         studio]
     plan
-        TOML file of the plan to run, as written by `askew plan --output FILE`.
+        TOML file with the plan to run, such as one written by `askew plan --output FILE`.
     images
-        Images per prompt. [default: 48; 24 with studio]
+        Number of images per prompt. [default: 48; 24 with studio]
     axes
-        Bias axes, separated by commas. By default the prompt generator chooses them; with studio
-        the axes are gender, age and ethnicity.
+        Bias axes, separated by commas. By default, the prompt generator chooses them. With studio,
+        the default axes are gender, age and ethnicity.
     reference
         Reference shares: bls-2022 (U.S. occupations), a CSV file, the folder of a finished run, or
-        gender=male:0.4,female:0.6. May be repeated; later references override earlier ones.
-        [default: uniform]
+        shares such as gender=male:0.4,female:0.6. May be given more than once; later references
+        override earlier ones. [default: uniform]
     counterfactuals
         Axes for which counterfactual images are generated and TIBET's scores are computed: all
         axes, significant (axes with a significant bias in the baseline images), or none. Verdicts
         need only the baseline images. [default: all]
     axes_in_depth
-        Further axes for which counterfactual images are generated, separated by commas. Only for
-        --counterfactuals significant or none.
+        Axes, separated by commas, for which counterfactual images are always generated. Only
+        allowed with --counterfactuals significant or none.
     until
-        Generate more images until a verdict is reached: 8, then 12, 16, 24, … per prompt, up to
-        --max-images. No counterfactual images are generated.
+        Add images until a verdict is reached. askew tests after 8, 12, 16, 24, … images per prompt,
+        up to --max-images. No counterfactual images are generated.
     decide
-        Axes, separated by commas. With --until decided, a prompt gets no more images once these
-        axes have significant verdicts. By default, one significant axis is enough.
+        Axes, separated by commas. With --until decided, askew stops adding images to a prompt once
+        all of these axes have significant verdicts. By default, one significant axis is enough.
     max_images
-        Maximum number of images per prompt with --until decided. [default: 400; with --compared-run
-        the number of images in that run]
+        Maximum number of images per prompt with --until decided. [default: 400; with
+        --compared-run, the number in that run]
     compared_run
-        Folder of a finished audit. With --until decided, askew repeats its plan on another --model
-        and adds images until the shares of the two models differ significantly. Images with the
-        same seed form pairs.
+        Folder of a finished audit. With --until decided, askew runs the plan of that audit on
+        another --model and adds images until the shares of the two models differ significantly.
+        Images with the same seed form pairs.
     concepts
         Answers from which the concepts for CAS and MAD are taken: all answers (as in the paper), or
         only the answers about the axis. [default: all]
     open_answers
-        Ask TIBET's open questions. CAS and MAD compare the concepts in the answers. There are no
-        shares and no verdicts on shares. Needs an instrument that answers freely, such as --vqa
-        transformers/ID-OR-PATH.
+        Ask TIBET's open questions. CAS and MAD compare the concepts in the answers. askew then
+        reports neither shares nor verdicts on shares. This needs an instrument that generates free
+        text, such as --vqa transformers/ID-OR-PATH.
     variant
-        Definition of the scores: the paper's, or the authors' code. [default: paper]
+        Definition of the scores: as in the paper, or as in the authors' code. [default: paper]
 
     Returns
     -------
@@ -129,7 +129,8 @@ def audit(
     Raises
     ------
     UsageError
-        If the request cannot be met. A run that fails raises other kinds of AskewError.
+        If the request cannot be met. If the run itself fails, another subclass of AskewError is
+        raised.
     """
     shared.check_until(until, max_images, images, "--images", "images")
     if until is None and compared_run is not None:
@@ -207,24 +208,24 @@ def audit(
 
 
 def _model_fields(options: Mapping[str, object]) -> dict[str, object]:
-    """Return the plan fields of the model, as far as options give them."""
+    """Return the plan fields of the model that the options set."""
     fields = shared.plan_fields(options)
     return {name: value for name, value in fields.items() if name in ("model", "model_args")}
 
 
 def _check_compared(options: Mapping[str, object], **request: object) -> None:
-    """Raise an error for options that the plan of the compared run determines."""
+    """Raise UsageError for options whose values must come from the plan of the compared run."""
     names = shared.given_names(options, request)
     excluded = sorted(names - shared.ALLOWED_WITH_PLAN - MODEL_OPTIONS)
     if excluded:
         raise UsageError(
-            "--compared-run takes the prompts, axes and settings from that run. Leave out: "
+            "with --compared-run, the prompts, axes and settings come from that run. Leave out: "
             f"{', '.join(excluded)}"
         )
 
 
 def _check_counterfactuals(until: str | None, counterfactuals: str | None) -> None:
-    """Raise an error for options that need shares, which open answers do not have."""
+    """Raise UsageError for options that need shares, because open answers have no shares."""
     option = None
     if until is not None:
         option = f"--until {until}"

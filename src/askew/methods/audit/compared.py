@@ -1,10 +1,10 @@
-"""Comparison of a model with a finished audit of another model, by images with the same seeds.
+"""Compare a model with a finished audit of another model, using images with the same seeds.
 
-With `--until decided --compared-run RUN`, askew takes the plan of the finished run. It adds images of
-the new model until the shares differ significantly between the two models. Each look tests the pairs
-of images so far by exchanges of images (`stats.exchange`), as `askew compare` does. The p of an axis
-is the sequential p (`stats.looks`), and its intervals are wide enough for all looks. Every axis of
-every prompt belongs to the family of q from the first look on.
+With `--until decided --compared-run RUN`, askew runs the plan of the finished run on the new model.
+It adds images until the shares differ significantly between the two models. At each look, askew
+tests all pairs of images generated so far by swapping the two images of a pair (`stats.exchange`),
+as `askew compare` does. The p of an axis is the sequential p (`stats.looks`), and its intervals are
+wide enough for all looks. From the first look on, q is corrected over all axes of all prompts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,23 +38,25 @@ def compared_plan(
     decide: Sequence[str],
     most: int | None,
 ) -> AuditPlan:
-    """Return the plan of a finished audit, for another model and with a rule that stops.
+    """Return a finished audit's plan, adapted to another model and to stop early.
 
     Parameters
     ----------
     folder, store
-        Folder of the finished audit, and its store. By default the store beside the run.
+        Folder of the finished audit, and its store. By default, the store next to the run folder.
     model
-        Plan fields `model` and `model_args` of the other model, as far as they are given.
+        Plan fields `model` and `model_args` of the other model. A missing field keeps its value
+        from the finished audit.
     decide
-        Axes whose verdicts stop a prompt. By default any axis stops it.
+        Axes that must have significant verdicts before a prompt gets no more images. By default,
+        one significant axis is enough.
     most
-        Largest number of images per prompt. By default the number in the finished audit.
+        Maximum number of images per prompt. By default, the number in the finished audit.
 
     Raises
     ------
     UsageError
-        If the run cannot be compared, or has fewer images than `most`.
+        If the run cannot be compared, or has fewer than `most` images per prompt.
     """
     run = _finished_audit(folder, store)
     plan = run.plan
@@ -79,7 +81,10 @@ def compared_plan(
 
 
 def _model_fields(plan: AuditPlan, model: Mapping[str, object]) -> dict[str, object]:
-    """Return the plan fields of the other model. Without a model, only the settings change."""
+    """Return the plan fields of the other model.
+
+    If `model` names none, only the settings change.
+    """
     settings = model.get("model_args", {})
     assert isinstance(settings, Mapping)
     if "model" in model:
@@ -97,9 +102,9 @@ def _finished_audit(folder: Path, store: Path | None) -> AuditResult:
         )
     reason = None
     if run.plan.until is not None:
-        reason = "its number of images depended on its labels. Repeat it with --images"
+        reason = "its number of images depended on their labels. Repeat that audit with --images"
     elif LABELS in run.plan.vqa:
-        reason = "people labeled its images. Use a run that a VQA model labeled"
+        reason = "people labeled its images. Use a run whose images a VQA model labeled"
     elif not is_generated(run.findings):
         reason = "its images have no seeds. Use a run with generated images"
     if reason is not None:
@@ -108,12 +113,12 @@ def _finished_audit(folder: Path, store: Path | None) -> AuditResult:
 
 
 def compared_sets(plan: AuditPlan, reader: SurveyReader) -> dict[str, ObservedSet]:
-    """Return the labeled baseline images of the compared run by prompt; empty without one.
+    """Return the compared run's labeled baseline images, keyed by prompt; empty if there is no run.
 
     Raises
     ------
     UsageError
-        If the run has changed since the plan was written, or other instruments labeled it.
+        If the run has changed since the plan was written, or other instruments labeled its images.
     """
     if not plan.compared_run:
         return {}
@@ -121,28 +126,30 @@ def compared_sets(plan: AuditPlan, reader: SurveyReader) -> dict[str, ObservedSe
     run = _finished_audit(Path(plan.compared_run), store)
     if digest_of_content(run.plan.hash, run.findings) != plan.compared_digest:
         raise UsageError(
-            f"{plan.compared_run} has other images than when this run was planned. Use a new --run"
+            f"the images of {plan.compared_run} have changed since this run was planned. Use a "
+            "new --run"
         )
     versions = {name: vqa.fingerprint for name, vqa in reader.instruments.items()}
     if versions != (run.findings.instruments.vqa or {}):
         raise UsageError(
-            f"another version of the instruments labeled {plan.compared_run}. Repeat that run"
+            f"the images of {plan.compared_run} were labeled with other versions of the "
+            "instruments. Repeat that run"
         )
     sets = observed_sets(run, plan.prompts)
     return {text: of_prompt[0] for text, of_prompt in sets.items()}
 
 
 class PairedTrial:
-    """The looks at an axis of two image sets whose images have the same seeds.
+    """Tests of one axis at each look, for two image sets whose images have the same seeds.
 
     Parameters
     ----------
     sets
-        The images of the new model so far, and the images of the compared run.
+        The images generated so far by the new model, and the images of the compared run.
     axis, instrument
         The axis, and the instrument that labeled both sets.
     most
-        Largest number of images.
+        Maximum number of images in each set.
     """
 
     def __init__(self, sets: SetPair, axis: AxisPlan, instrument: str, most: int) -> None:
@@ -152,13 +159,13 @@ class PairedTrial:
         self._sizes = looks(most)
 
     def at(self, size: int) -> PairedSets | None:
-        """Return the pairs of the first images; None if a model has no label."""
+        """Return the pairs among the first `size` images; None if a model has no labeled image."""
         new, compared = self._sets
         parts = (new.picked(range(size)), compared.picked(range(size)))
         return paired_labels(parts, self._axis, self._instrument)
 
     def look_p_values(self) -> list[float]:
-        """Return p of each look so far."""
+        """Return the p-value of each look so far."""
         p_values = []
         for size in self._sizes:
             if size <= len(self._sets[0].pictures):
@@ -167,7 +174,7 @@ class PairedTrial:
         return p_values
 
     def p(self, p_values: Sequence[float]) -> float:
-        """Return the sequential p of the looks so far."""
+        """Combine the p-values of the looks so far into the sequential p."""
         smallest = min(p_values, default=1.0)
         return paired_sequential_p(smallest, self._sizes, len(self._axis.values))
 
@@ -175,16 +182,16 @@ class PairedTrial:
 def paired_verdicts(
     plan: AuditPlan, observed: Observed, compared: Mapping[str, ObservedSet]
 ) -> tuple[PairedVerdict, ...]:
-    """Return the differences from the compared run with their verdicts; empty without a run.
+    """Return the differences from the compared run, with verdicts; empty if there is no such run.
 
     Parameters
     ----------
     plan
-        The plan.
+        Plan of the run.
     observed
-        Labeled images of the new model so far, by prompt.
+        Images of the new model that are labeled so far, keyed by prompt.
     compared
-        Labeled images of the compared run, by prompt.
+        Labeled images of the compared run, keyed by prompt.
     """
     if not compared:
         return ()
@@ -204,7 +211,7 @@ def paired_verdicts(
 def _verdict(
     plan: AuditPlan, prompt: PromptPlan, axis: AxisPlan, instrument: str, sets: SetPair
 ) -> PairedVerdict:
-    """Return the differences on an axis of a prompt, with q still equal to p."""
+    """Return the differences on an axis of a prompt; q equals p until it is corrected later."""
     trial = PairedTrial(sets, axis, instrument, plan.images)
     images = len(sets[0].pictures)
     p_values = trial.look_p_values()

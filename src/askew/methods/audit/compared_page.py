@@ -1,4 +1,4 @@
-"""Sentences and blocks of an audit that stops when a model differs from a compared run."""
+"""Sentences and blocks for an audit that stops once a model differs from a compared run."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from askew.types import Estimate
 
 
 def compared_sentences(findings: AuditFindings) -> list[str]:
-    """Return the headline on the differences, the largest difference, and the images of the prompts.
+    """Return sentences on the differences, the largest of them, and the numbers of images.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ def compared_sentences(findings: AuditFindings) -> list[str]:
     value, difference = _largest(largest)
     change = (
         f"The largest difference is {w.measured(difference, 'points')} percentage points for "
-        f"{value} in {w.quote(largest.prompt, 80)}, with {largest.images} images of each model."
+        f"{value} in {w.quote(largest.prompt, 80)}, with {largest.images} images from each model."
     )
     return [headline, change, *_stop_sentences(findings, significant)]
 
 
 def _stop_sentences(findings: AuditFindings, significant: Sequence[PairedVerdict]) -> list[str]:
-    """Return the numbers of images of decided prompts, and the number of undecided prompts."""
+    """Return how many images the decided prompts needed, and how many prompts are undecided."""
     plan = findings.plan
     places = {(verdict.prompt, verdict.axis) for verdict in significant}
     decided = {prompt.text for prompt in plan.prompts if is_decided(plan, prompt, places)}
@@ -62,7 +62,7 @@ def compared_blocks(findings: AuditFindings) -> Iterator[b.Block]:
     Parameters
     ----------
     findings
-        Findings of an audit. Without a compared run there is no chart.
+        Findings of an audit. If it has no compared run, there is no chart.
     """
     for instrument in dict.fromkeys(verdict.instrument for verdict in findings.compared):
         rows = []
@@ -70,7 +70,7 @@ def compared_blocks(findings: AuditFindings) -> Iterator[b.Block]:
             if verdict.instrument == instrument:
                 rows.append(_row(verdict))
         yield b.IntervalChart(
-            caption=f"Largest difference of a share on each axis, {findings.model.name} minus "
+            caption=f"Largest difference between shares on each axis, {findings.model.name} minus "
             f"{w.quote(_run_name(findings), 60)}, labeled by {w.shorten(instrument, 60)}",
             heading="Axis",
             rows=tuple(rows),
@@ -82,7 +82,7 @@ def compared_blocks(findings: AuditFindings) -> Iterator[b.Block]:
 
 
 def _row(verdict: PairedVerdict) -> b.IntervalRow:
-    """Return the row of an axis of a prompt."""
+    """Return the chart row for one axis of a prompt."""
     q = w.probability(verdict.q)
     label = w.capital(w.axis_label(verdict.axis))
     group = w.shorten(verdict.prompt, 80)
@@ -97,7 +97,7 @@ def _row(verdict: PairedVerdict) -> b.IntervalRow:
 
 
 def compared_notes(findings: AuditFindings) -> tuple[str, ...]:
-    """Return a note on the rule that stops; empty without a compared run."""
+    """Return a note on when askew stops adding images; empty if there is no compared run."""
     plan = findings.plan
     if not plan.compared_run:
         return ()
@@ -105,7 +105,7 @@ def compared_notes(findings: AuditFindings) -> tuple[str, ...]:
     if plan.decide:
         axes = w.listing([w.axis_label(name) for name in plan.decide])
     return (
-        f"Images are added until the shares on {axes} differ significantly from those of the run "
+        f"askew adds images until the shares on {axes} differ significantly from those in the run "
         f"{w.quote(_run_name(findings), 60)}, up to {plan.images} images per prompt. Images with "
         f"the same seed form pairs. q and the intervals allow for {len(looks(plan.images))} looks.",
     )
@@ -117,7 +117,7 @@ def _by_first_instrument(findings: AuditFindings) -> list[PairedVerdict]:
 
 
 def _largest(verdict: PairedVerdict) -> tuple[str, Estimate]:
-    """Return the value with the largest difference, and this difference."""
+    """Return the value whose share differs most, and its difference."""
     known = {
         value: score for value, score in verdict.differences.items() if isinstance(score, Estimate)
     }

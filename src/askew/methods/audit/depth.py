@@ -1,10 +1,10 @@
-"""Axes whose counterfactual images an audit generates.
+"""Choose the axes for which an audit generates counterfactual images.
 
 Verdicts need only the baseline images. Most images of an audit are counterfactual images, which
 only TIBET's scores need. With `--counterfactuals significant`, they are generated only for axes on
 which the baseline images are biased. This choice depends on the labels of these baseline images. A
-test of the scores would use the same images and so add no evidence of bias. askew omits this test
-(`without_tests`).
+test of the scores would use the same images, so it would add no evidence of bias. askew therefore
+omits this test (`without_tests`).
 """
 
 from collections.abc import Mapping
@@ -26,12 +26,12 @@ E = Estimate | Missing
 
 
 def plan_in_depth(plan: AuditPlan, source: Source, reader: SurveyReader) -> AuditPlan:
-    """Return the plan, reduced to the counterfactual prompts whose images are generated.
+    """Return the plan without the counterfactual prompts for which no images are generated.
 
     Raises
     ------
     UsageError
-        If the choice depends on results, but the images exist already.
+        If `--counterfactuals` would choose which images to generate, but the images exist already.
     """
     if plan.counterfactuals == "all":
         return plan
@@ -64,7 +64,7 @@ def plan_in_depth(plan: AuditPlan, source: Source, reader: SurveyReader) -> Audi
 
 
 def _baseline_verdicts(baseline: AuditPlan, source: Source, reader: SurveyReader) -> JudgedShares:
-    """Return the shares of the baseline images with their verdicts."""
+    """Return the shares in the baseline images, with their verdicts."""
     without_counterfactuals = baseline.with_counterfactuals(lambda prompt, axis: False)
     observed = observed_sets(without_counterfactuals, source, reader)
     errors = calibrations(baseline.prompts, reader.instruments)
@@ -109,12 +109,12 @@ def cost_lines(plan: AuditPlan) -> list[str]:
 
 
 def chosen_by_shares(plan: AuditPlan, axis: str) -> bool:
-    """Check whether an axis was given counterfactual images because its shares are biased."""
+    """Check whether an axis has counterfactual images because its shares are biased."""
     return plan.counterfactuals == "significant" and axis not in plan.axes_in_depth
 
 
 def without_tests(entry: Tibet, plan: AuditPlan) -> Tibet:
-    """Return a prompt's scores. Axes that were chosen for their biased shares get no tests."""
+    """Return a prompt's scores, without tests on axes that were chosen for their biased shares."""
     axes = {}
     for name, scores in entry.axes.items():
         axes[name] = _untested(scores) if chosen_by_shares(plan, name) else scores
@@ -122,7 +122,7 @@ def without_tests(entry: Tibet, plan: AuditPlan) -> Tibet:
 
 
 def _untested(scores: AxisScores) -> AxisScores:
-    """Return the scores of an axis, with the tests on its baseline images removed."""
+    """Return the scores of an axis without the tests on its baseline images."""
     alternatives = Alternatives(
         wasserstein=_without_p(scores.alternatives.wasserstein),
         standard_deviation=_without_p(scores.alternatives.standard_deviation),

@@ -34,7 +34,7 @@ class Alternatives:
 
 @record
 class SecondTest:
-    """Chi-squared test whether labels on another axis differ between counterfactual sets.
+    """Chi-squared test of whether the labels on another axis differ between counterfactual sets.
 
     Attributes
     ----------
@@ -64,9 +64,9 @@ class AxisScores:
     cas_contrast : mapping of value to Estimate or Missing
         CAS minus the mean CAS of the other values.
     alternatives : Alternatives
-        Scores instead of MAD.
+        Scores that can replace MAD.
     mad_clip, cas_clip
-        The same scores, computed from image embeddings (Eq. 4). None without an embedder.
+        MAD and CAS, computed from image embeddings (Eq. 4). None if the plan has no embedder.
     bipartite : mapping of value to float, or None
         The paper's baseline score (table 3), which matches concepts by meaning.
     top_concepts : mapping of "initial" or value to Frequencies
@@ -74,12 +74,11 @@ class AxisScores:
     second_axis : mapping of value and other axis to Frequencies
         Concepts in the answers about other axes, for each counterfactual set of this axis.
     second_tests : mapping of other axis to SecondTest
-        Tests whether the labels on another axis change with the value of this axis.
+        Tests of whether the labels on another axis change with the value of this axis.
     cas_apart : mapping of value to float
-        Error in the debiased CAS that is common to all prompts (see `stats.means.mean_cas`).
+        Error that the debiased CAS has in common for all prompts (see `stats.means.mean_cas`).
     chosen_by_shares : bool
-        True if the axis was scored because its shares are biased. In that case, its scores are not
-        tested.
+        True if the axis was scored because its shares are biased. Its scores then have no tests.
     """
 
     kind: Kind
@@ -120,7 +119,7 @@ class PromptDifference:
 class Domain:
     """Comparison of prompts that share an axis with the same values (TIBET, section 5.2).
 
-    The sample are the prompts.
+    The sample consists of the prompts, not of the images.
 
     Attributes
     ----------
@@ -132,8 +131,8 @@ class Domain:
         Mean CAS of the value minus the mean CAS of the other values. An axis with two values has a
         single entry.
     scaled : mapping of value to Estimate or Missing
-        Mean share of each value in the sum of its axis's CAS, such as .56 and .44 in the paper.
-        Empty where all CAS are 0.
+        Each value's share of the sum of all CAS of its axis, averaged over prompts, such as .56 and
+        .44 in the paper. Empty if all CAS of a prompt are 0.
     differences : tuple of PromptDifference
         Difference between the CAS of two values, for each prompt.
     """
@@ -147,7 +146,7 @@ class Domain:
 
 @record
 class PairedVerdict:
-    """Test whether the shares on an axis differ between the model and the compared run.
+    """Test of whether the shares on an axis differ between the model and the compared run.
 
     Attributes
     ----------
@@ -156,10 +155,10 @@ class PairedVerdict:
     images : int
         Number of images of each model.
     differences : mapping of value to Estimate or Missing
-        Share in the images of this model minus the share in the same number of images of the
-        compared run. The intervals allow for all looks.
+        Share in this model's images minus the share in the same number of images from the compared
+        run. The intervals allow for all looks.
     p, q : float
-        Sequential p of all looks, and q by Benjamini-Hochberg over all prompts and axes.
+        Sequential p over all looks, and q corrected over all prompts and axes (Benjamini-Hochberg).
     looks : tuple of float
         Mid-p of each look.
     """
@@ -183,7 +182,7 @@ class AuditFindings(Head):
     plan : AuditPlan
         Plan of the run.
     missing_pictures : tuple of MissingPictures
-        Tests whether images are missing more often in some sets.
+        Tests of whether images are missing more often in some sets than in others.
     shares, differences
         Shares in all sets, and differences between the shares of two sets.
     confusion : tuple of Confusion
@@ -193,19 +192,19 @@ class AuditFindings(Head):
     domain : tuple of Domain
         Comparison of prompts.
     shares_over_prompts, differences_over_prompts
-        Shares of all prompts together, and their differences between conditions. Empty with one
-        prompt.
+        Shares in the images of all prompts together, and the differences between conditions. Empty
+        if there is only one prompt.
     following : tuple of Following
         Labels of the baseline images, compared with the values requested by mitigations.
     agreement : tuple of RaterAgreement
-        Agreement of several raters. Empty if one person labeled the images.
+        Agreement between raters. Empty if a single person labeled the images.
     rewriting : tuple of Rewriting
         Images from prompts that a server rewrote, compared with images from the original prompts.
     missing_labels : tuple of MissingLabels
-        Tests whether an instrument leaves more images unlabeled in some sets, prompts or groups of
-        people than in others.
+        Tests of whether an instrument leaves more images unlabeled in some sets, prompts or groups
+        of people than in others.
     compared : tuple of PairedVerdict
-        Differences from the compared run. Empty without a compared run.
+        Differences from the compared run. Empty if there is none.
     """
 
     plan: AuditPlan
@@ -255,7 +254,7 @@ class AuditResult(Result[AuditPlan, AuditFindings]):
     def share(
         self, axis: str, value: str, prompt: str | None = None, set_name: str = "initial"
     ) -> Estimate | Missing:
-        """Return the share of a value in an image set, as labeled by the first instrument.
+        """Return a value's share in an image set, according to the first instrument's labels.
 
         Parameters
         ----------
@@ -278,7 +277,7 @@ class AuditResult(Result[AuditPlan, AuditFindings]):
             if (entry.prompt, entry.axis, entry.set) == (text, axis, set_name):
                 return _entry("value", value, entry.shares)
         raise UsageError(
-            f"this audit has no shares of axis {axis!r} for the set {set_name!r} of {text!r}"
+            f"this audit contains no shares on axis {axis!r} for the set {set_name!r} of {text!r}"
         )
 
     def _scores(self, axis: str, prompt: str | None) -> AxisScores:

@@ -36,13 +36,13 @@ class AuditGathered(SurveyData):
     Attributes
     ----------
     captioner : str or None
-        Instrument whose answers become concepts. Without it there are no TIBET scores.
+        Instrument whose answers become concepts. If None, no TIBET scores are computed.
     vectors : mapping of prompt to Vectors, or None
         Vectors of images and concepts. None without an embedder.
     sent : mapping of prompt to sequence of str or None
-        Prompt that a server used instead of the given prompt, for each image of the baseline set.
+        For each image of the baseline set, the prompt that a server used instead of the given one.
     compared : mapping of prompt to ObservedSet
-        Labeled images of the compared run. Empty without a compared run.
+        Labeled images of the compared run, keyed by prompt. Empty without a compared run.
     """
 
     captioner: str | None
@@ -52,7 +52,7 @@ class AuditGathered(SurveyData):
 
 
 def gather(plan: AuditPlan, run: Run) -> AuditGathered:
-    """Obtain the data of a plan.
+    """Generate and label the images of a plan, and compute their embeddings.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def gather(plan: AuditPlan, run: Run) -> AuditGathered:
 
 
 def _sent_prompts(plan: AuditPlan, run: Run, source: Source, observed: Observed) -> SentPrompts:
-    """Return the prompts that a server used for the images of the baseline sets."""
+    """Return the prompts that a server used to generate the images of the baseline sets."""
     sent: dict[str, list[str | None]] = {}
     if isinstance(source, Model):
         for text, sets in observed.items():

@@ -1,4 +1,4 @@
-"""Page of `askew audit`: shares, images, scores, and their details."""
+"""Build the page of `askew audit`: shares, images, scores, and details."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -47,12 +47,17 @@ IMAGES_AT_HEAD = 24
 """Number of images shown at the top of the page."""
 
 ROWS = 24
-"""Maximum number of MAD scores that get their own row and plot. More scores share a table."""
+"""Maximum number of MAD scores shown in a chart with one row each.
+
+More scores are shown in a table.
+"""
 
 TOGETHER = "all prompts together"
-"""Anchor of the details about all prompts together."""
+"""Anchor of the section with details on all prompts together."""
 
-MANY_SETS = "The run has too many image sets to show images of each. The store has all images."
+MANY_SETS = (
+    "The run has too many image sets to show images from each of them. All images are in the store."
+)
 
 CONCEPTS = 14
 """Number of concepts listed in the table of an axis."""
@@ -117,7 +122,7 @@ def _sections(view: "AuditView") -> tuple[b.Section, ...]:
 
 
 def _labelers(findings: AuditFindings) -> Iterator[b.Section]:
-    """Yield the agreement between raters, and between instruments and human labels, if measured."""
+    """Yield the sections on agreement between raters, and between instruments and human labels."""
     if findings.agreement:
         yield b.Section("Raters", [agreement_table(findings.agreement)])
     if findings.confusion:
@@ -126,7 +131,7 @@ def _labelers(findings: AuditFindings) -> Iterator[b.Section]:
 
 
 def _scores_sections(view: "AuditView") -> Iterator[b.Section]:
-    """Yield the MAD scores, and the deviations of shares that have no MAD."""
+    """Yield the section of MAD scores or, if there are none, of deviations from the reference."""
     if view.tibet:
         yield b.Section("Association (MAD)", view.scores())
     else:
@@ -142,21 +147,21 @@ def _note_on_intervals(tested: int) -> tuple[str, ...]:
 
 
 class AuditView:
-    """Findings of an audit, sorted for its page.
+    """Findings of an audit, in the order in which its page shows them.
 
     Attributes
     ----------
     seen : list of SetShares
-        Shares in the image sets of prompts and conditions. If there are no such sets, shares in all
-        sets.
+        Shares in the baseline sets and conditions. If there are no such sets, shares in all sets.
     leads : list of SetShares
         Shares from the first instrument's labels, biased sets first.
     tibet : list of Tibet
-        Scores for each prompt, most biased prompt first.
+        TIBET scores of each prompt, most biased prompt first.
     details : list of str
-        Prompts that have details, in the same order.
+        Prompts that get a section of details, in the same order.
     others : list of SetShares
-        Shares in folders of images, and shares on axes without counterfactuals.
+        Shares for which no TIBET scores exist: in folders of images, and on axes without
+        counterfactuals.
     tests : int
         Number of tests in the family of the first instrument's verdicts.
     """
@@ -177,7 +182,7 @@ class AuditView:
         self._most_initial, self._most_other = _allowances(findings.sets)
 
     def _has_scores(self, shares: SetShares) -> bool:
-        """Check whether TIBET scores exist for the prompt and axis of these shares."""
+        """Check whether the prompt and axis of these shares have TIBET scores."""
         for entry in self.findings.tibet:
             if entry.prompt == shares.prompt:
                 return not shares.of_prompt or shares.axis in entry.axes
@@ -220,10 +225,10 @@ class AuditView:
         yield from survey.together(self.findings.shares_over_prompts, TOGETHER)
         yield from survey.seen(self.seen, self.anchor)
         if not self.seen:
-            yield b.Paragraph("No image has a label on an axis with known values.")
+            yield b.Paragraph("No image has a label on any axis with known values.")
 
     def pictures(self) -> Iterator[b.Block]:
-        """Show the first images of the most biased prompt; other images are folded."""
+        """Yield the first images of the most biased prompt, and a folded block with the rest."""
         prompts = [prompt.text for prompt in self.findings.plan.prompts]
         first = self.leads[0].prompt if self.leads else prompts[0]
         sets = [picture_set for picture_set in self._own_sets(first) if picture_set.pictures]
@@ -259,7 +264,7 @@ class AuditView:
         return own_sets or sets
 
     def _row(self, picture_set: PictureSet, most: int | None = None) -> b.PictureRow:
-        """Return the first images of a set; by default, so few that the page stays small."""
+        """Return the first `most` images of a set; by default, as many as keep the page small."""
         if most is None:
             initial = picture_set.axis is None or not self.findings.tibet
             most = self._most_initial if initial else self._most_other
@@ -267,7 +272,7 @@ class AuditView:
         return set_row(self.media, picture_set, most, None if given else self.findings.plan.seed)
 
     def scores(self) -> Iterator[b.Block]:
-        """Yield the MAD of all axes, and the deviations of shares that have no MAD."""
+        """Yield the MAD of all axes, and the folded deviations of shares without MAD."""
         if sum(len(entry.axes) for entry in self.tibet) > ROWS:
             yield self._mad_table()
         else:
@@ -275,7 +280,7 @@ class AuditView:
         yield b.Details("Deviations from the reference", self.deviations())
 
     def deviations(self) -> list[b.Block]:
-        """Return one block per axis with the deviations of shares that have no MAD."""
+        """Return one block per axis, with the deviations of shares that have no MAD."""
         by_axis = grouped(self.others, lambda shares: shares.axis)
         return [survey.distances(of_axis) for of_axis in by_axis.values()]
 
@@ -341,7 +346,7 @@ class AuditView:
         yield b.Details("All differences, by axis and value", lanes)
 
     def prompts_and_axes(self) -> Iterator[b.Block]:
-        """Yield the details of all axes. Several prompts get a folded block each."""
+        """Yield the details of all axes. If there are several prompts, each has a folded block."""
         if self.findings.shares_over_prompts:
             yield b.Details("All prompts together", self._together(), anchor=TOGETHER)
         if len(self.details) == 1:
@@ -353,7 +358,7 @@ class AuditView:
             yield b.Details(quote(prompt, 160), blocks, anchor=prompt)
 
     def _together(self) -> Iterator[b.Block]:
-        """Yield the shares of all prompts together."""
+        """Yield the shares in the images of all prompts together."""
         for shares in self.findings.shares_over_prompts:
             axis_name = capital(perceived(shares.axis))
             set_name = words.set_label(shares.set)
@@ -376,7 +381,7 @@ class AuditView:
                 yield survey.numbers(shares)
 
     def _axis_fold(self, prompt: str, name: str, axis: AxisScores) -> b.Details:
-        """Return the details of an axis of a prompt."""
+        """Return a folded block with the details of one axis of a prompt."""
         place = (prompt, "initial", name)
         own_shares = [
             shares
@@ -436,7 +441,7 @@ class AuditView:
         return b.PictureGrid("", tuple(self._row(picture_set, most) for picture_set in sets))
 
     def _associations(self, prompt: str, name: str, axis: AxisScores) -> b.IntervalChart:
-        """Return a table of the CAS of all counterfactuals, along with alternative scores."""
+        """Return a chart of the CAS of all counterfactuals, with columns for alternative scores."""
         known = [score.value for score in axis.cas.values() if isinstance(score, Estimate)]
         marks: tuple[b.ReferenceMark, ...] = ()
         if len(known) > 1:
@@ -466,7 +471,7 @@ class AuditView:
     def _labeled_as_requested(
         self, prompt: str, name: str, axis: AxisScores
     ) -> dict[str, b.Content]:
-        """Return the share of each counterfactual set that shows its value."""
+        """Return, for each counterfactual set, the share of images that show its value."""
         by_set: dict[str, SetShares] = {}
         for shares in self.findings.shares:
             if (shares.prompt, shares.axis) == (prompt, name):
@@ -478,7 +483,7 @@ class AuditView:
         }
 
     def domain(self) -> Iterator[b.Details]:
-        """Yield comparisons of prompts: how similar their images are to each counterfactual."""
+        """Yield a folded block per axis that compares the CAS of all prompts."""
         for entry in self.findings.domain:
             first, *others = entry.cas
             rest = shorten(others[0], 40) if len(others) == 1 else "the others"
@@ -504,7 +509,7 @@ def _allowances(sets: Sequence[PictureSet]) -> tuple[int, int]:
 
 
 def _concepts(axis: AxisScores) -> Iterator[b.Table]:
-    """Yield a table of the most frequent and the most different concepts in each set."""
+    """Yield a table of the concepts that are most frequent or differ most between sets."""
     tops = {name: dict(frequencies) for name, frequencies in axis.top_concepts.items()}
     initial = tops.get("initial", {})
     if not initial or len(tops) < 2:
@@ -527,13 +532,13 @@ def _concepts(axis: AxisScores) -> Iterator[b.Table]:
         columns=("Concept", *(shorten(name, 40) for name in tops)),
         rows=tuple(rows),
         scale="share",
-        note="– = not listed for that set.",
+        note="– = not among the most frequent concepts of that set.",
         shaded=True,
     )
 
 
 def _second_axes(axis: AxisScores) -> Iterator[b.Block]:
-    """Yield tables of other axes that change with the counterfactuals, and their concepts."""
+    """Yield a sentence and a table on other axes that change with the counterfactuals."""
     significant = {
         other: test.q for other, test in axis.second_tests.items() if test.q < SIGNIFICANCE_LEVEL
     }
@@ -563,9 +568,9 @@ def _other_axes(count: int) -> str:
 
 
 def _domain(entry: Domain) -> Iterator[b.IntervalChart]:
-    """Yield the mean CAS of all values.
+    """Yield a chart of the mean CAS of all values.
 
-    An axis with two values also has a difference for each prompt.
+    For an axis with two values, also yield a chart of the difference in each prompt.
     """
     rows = [
         b.IntervalRow(
@@ -581,14 +586,14 @@ def _domain(entry: Domain) -> Iterator[b.IntervalChart]:
         rows=tuple(rows),
         name="CAS",
         columns=b.PLAIN,
-        more=("minus the others", "of the sum of CAS (the paper's scaling)"),
+        more=("minus the others", "share of the sum of CAS (the paper's scaling)"),
     )
     if entry.differences:
         yield _differences_of_prompts(entry)
 
 
 def _differences_of_prompts(entry: Domain) -> b.IntervalChart:
-    """Return a table of the difference in CAS between two values for each prompt, largest first."""
+    """Return a chart of each prompt's difference in CAS between two values, largest first."""
     first, second = entry.differences[0].values
     ordered = sorted(
         entry.differences, key=lambda difference: words.largest_first(difference.estimate)
@@ -604,8 +609,8 @@ def _differences_of_prompts(entry: Domain) -> b.IntervalChart:
     first = shorten(first, 30)
     second = shorten(second, 30)
     return b.IntervalChart(
-        f"CAS {first} minus CAS {second} (negative: more similar to {second}, "
-        f"positive: more similar to {first})",
+        f"CAS of {first} minus CAS of {second} (negative: more similar to {second}, positive: "
+        f"more similar to {first})",
         heading="Prompt",
         rows=tuple(rows),
         name="difference",

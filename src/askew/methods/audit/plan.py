@@ -9,7 +9,7 @@ from askew.plan import AxisPlan, Plan, PromptPlan
 
 
 class AuditPlan(Plan):
-    """A plan to label images generated from prompts and counterfactuals, or a collection (TIBET).
+    """Plan of an audit: label generated images and their counterfactuals, or a collection (TIBET).
 
     Attributes
     ----------
@@ -22,16 +22,16 @@ class AuditPlan(Plan):
     axes_in_depth : tuple of str
         Axes for which counterfactual images are always generated.
     until : "decided" or None
-        Add images until a verdict is reached; `images` is then the maximum number of images per
+        "decided" adds images until a verdict is reached; `images` is then the maximum number per
         prompt.
     decide : tuple of str
-        Axes that must have significant verdicts before a prompt gets no more images. If empty, one
-        significant axis is enough.
+        Axes that must have significant verdicts before askew stops adding images to a prompt. If
+        empty, one significant axis is enough.
     compared_run, compared_store : str
-        Folder of a finished audit with the same plan on another model, and its store. Verdicts then
-        test whether the shares differ between the two models. Empty without a comparison.
+        Folder of a finished audit of another model with the same plan, and its store. If given, the
+        verdicts test whether the shares differ between the two models. Empty without a comparison.
     compared_digest : str
-        Digest of the finished audit.
+        Digest of the finished audit's plan, weights and images.
     """
 
     method: str = "audit"
@@ -64,7 +64,7 @@ class AuditPlan(Plan):
             return self
         if self.counterfactuals != "none" or self.axes_in_depth:
             raise ValueError(
-                "--until decided counts shares only. Use it with --counterfactuals none, and "
+                "--until decided tests only shares. Use it with --counterfactuals none, and "
                 "without --axes-in-depth"
             )
         self._check_references()
@@ -80,21 +80,18 @@ class AuditPlan(Plan):
             )
 
     def _check_references(self) -> None:
-        """Raise ValueError if a reference is a count of images, since looks need exact shares."""
+        """Raise ValueError if a reference was counted in images, since looks need exact shares."""
         for prompt in self.prompts:
             for axis in prompt.axes:
                 if axis.reference_images is not None:
                     raise ValueError(
                         f"the reference of axis {axis.name!r} was counted in "
-                        f"{axis.reference_images} images, but --until decided tests exact shares. "
+                        f"{axis.reference_images} images, but --until decided needs exact shares. "
                         "Give them as --reference AXIS=VALUE:SHARE,…"
                     )
 
     def deciding(self) -> dict[str, object]:
-        """Return the fields that determine the results.
-
-        Fields that the plan does not use are omitted.
-        """
+        """Return the fields that determine the results; omit fields that the plan does not use."""
         fields = super().deciding()
         if self.counterfactuals == "all":
             del fields["counterfactuals"]
@@ -106,7 +103,7 @@ class AuditPlan(Plan):
         return fields
 
     def with_counterfactuals(self, wanted: Callable[[PromptPlan, AxisPlan], bool]) -> Self:
-        """Return the plan with the counterfactual prompts of the given axes only."""
+        """Return the plan with only the counterfactual prompts of the chosen axes."""
         prompts = []
         for prompt in self.prompts:
             axes = []

@@ -1,4 +1,7 @@
-"""The command `plan`. It shows the axes, counterfactual prompts and questions of a future audit."""
+"""The command `plan`.
+
+It shows the axes, counterfactual prompts and questions of an audit before any image is generated.
+"""
 
 import json
 from collections.abc import Iterator
@@ -58,9 +61,9 @@ def plan(
     prompts
         Prompts of the audit.
     model
-        Model that the plan audits. [default: studio]
+        Model to audit. [default: studio]
     axes
-        Bias axes, separated by commas. By default the prompt generator chooses them.
+        Bias axes, separated by commas. By default, the prompt generator chooses them.
     output
         TOML file to write the plan to. Answers of a language model that askew rejected are added as
         comments.
@@ -121,10 +124,11 @@ def _rejected(draft: PlanDraft) -> Iterator[str]:
 
 
 def _usable_answers(tally: object) -> Table:
-    """Return the number of usable answers in each step, and why other answers were rejected."""
+    """Return how many answers were usable in each step, and why the others were rejected."""
     if not isinstance(tally, AnswerTally):
         raise UsageError(
-            "--report describes the answers of a language model. Name one with --llm openai/MODEL"
+            "--report shows how many answers of a language model were usable. Choose a language "
+            "model with --llm openai/MODEL"
         )
     table = _table("step", "usable", "of", "share", "95 % interval", "reasons for rejection")
     for step, (usable, asked) in tally.steps.items():

@@ -1,4 +1,4 @@
-"""Computation of an audit's findings: shares, differences, labeling errors and TIBET's scores."""
+"""Compute the findings of an audit: shares, differences, labeling errors and TIBET's scores."""
 
 from askew.findings import Head
 from askew.methods.audit.compared import paired_verdicts
@@ -26,15 +26,16 @@ from askew.plan import PromptPlan
 def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings:
     """Return the findings of an audit.
 
-    Baseline sets and conditions get shares on all axes, and counterfactual sets only on their axis.
-    Differences compare baseline sets and conditions.
+    Shares in baseline sets and conditions are computed for all axes, and shares in a counterfactual
+    set only for the axis that the set varies. Differences are computed between baseline sets and
+    conditions.
 
     Parameters
     ----------
     plan, gathered
-        Plan and data of the run.
+        Plan and gathered data of the run.
     head
-        Fields that all findings have.
+        Fields that the findings of all methods share.
     """
     scores: list[Tibet] = []
     changes: list[SharesDifference] = []
@@ -71,7 +72,7 @@ def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings
 def _tibet(plan: AuditPlan, gathered: AuditGathered, prompt: PromptPlan) -> Tibet | None:
     """Compute TIBET's scores of a prompt with counterfactuals.
 
-    They need an instrument that describes images.
+    The scores need an instrument that describes images.
     """
     sets = paired(prompt, gathered.observed[prompt.text])
     if not gathered.captioner or not sets:

@@ -1,9 +1,10 @@
 """Rules for adding images to a prompt until its verdicts are reached (`--until decided`).
 
-askew looks for verdicts after 8, 12, 16, 24, 32, … images. A prompt gets no more images once the
-axes named by --decide are significant, or any axis if none is named. The reported p is the
-sequential p (`stats.looks`). Both p and the intervals allow for all looks. From the first look on,
-q is corrected over all axes of all prompts, so a later look never revokes a verdict.
+askew tests a prompt after 8, 12, 16, 24, 32, … images; each test is a look. A prompt gets no more
+images once all axes given with --decide are significant. Without --decide, one significant axis is
+enough. The reported p is the sequential p (`stats.looks`). Both p and the intervals allow for all
+looks. From the first look on, q is corrected over all axes of all prompts, so a later look never
+revokes a verdict.
 """
 
 from collections.abc import Mapping
@@ -29,14 +30,14 @@ from askew.types import Prompt
 def observed_until_decided(
     plan: AuditPlan, model: Model, reader: SurveyReader, compared: Mapping[str, ObservedSet]
 ) -> dict[str, list[ObservedSet]]:
-    """Return the labeled baseline images of each prompt: as many as its verdicts need.
+    """Return each prompt's labeled baseline images, as many as its verdicts need.
 
     Parameters
     ----------
     plan, model, reader
-        The plan, its model, and the instruments that label images.
+        Plan of the run, its model, and the reader whose instruments label the images.
     compared
-        Labeled images of the compared run, by prompt. Empty without a compared run.
+        Labeled images of the compared run, keyed by prompt. Empty without a compared run.
     """
     sizes = looks(plan.images)
     errors = calibrations(plan.prompts, reader.instruments)
@@ -70,7 +71,7 @@ def _add_images(
     outcomes: Mapping[str, list[Outcome]],
     size: int,
 ) -> None:
-    """Add images to the outcomes of each prompt until they reach the number of images of a look."""
+    """Add images to the outcomes of each prompt until they are enough for the next look."""
     wanted = []
     for text, present in outcomes.items():
         wanted += wanted_pictures(model, [text], size, plan.seed)[len(present) :]
@@ -82,7 +83,7 @@ def _add_images(
 def decided_prompts(
     plan: AuditPlan, observed: Observed, errors: Errors, compared: Mapping[str, ObservedSet]
 ) -> set[str]:
-    """Return the prompts that have the verdicts they need, from the first instrument's labels."""
+    """Return the prompts with all required verdicts, based on the first instrument's labels."""
     instrument = plan.vqa[0]
     p_values: dict[tuple[str, str], float] = {}
     for prompt in plan.prompts:
@@ -103,12 +104,12 @@ def decided_prompts(
 def is_decided(
     plan: AuditPlan, prompt: PromptPlan, significant: AbstractSet[tuple[str, str]]
 ) -> bool:
-    """Check whether all axes that the plan names, or any axis, are significant for a prompt.
+    """Check whether all axes in `plan.decide`, or any axis if it is empty, are significant.
 
     Parameters
     ----------
     plan
-        The plan, whose field `decide` may name axes.
+        Plan of the run. Its field `decide` may list axes.
     prompt
         The prompt.
     significant
@@ -122,8 +123,8 @@ def is_decided(
 def sequential_shares(plan: AuditPlan, observed: Observed, errors: Errors) -> JudgedShares:
     """Return the shares in the baseline images, with sequential verdicts and intervals.
 
-    There are no rows for all prompts together, because each prompt's number of images depends on
-    its labels.
+    The result has no entries for all prompts together, because each prompt's number of images
+    depends on its labels.
     """
     entries = []
     for prompt in plan.prompts:

@@ -1,4 +1,4 @@
-"""Images of a finished audit, with the answers from its store."""
+"""Load the images of a finished audit, with the answers about them from its store."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -19,7 +19,7 @@ NOT_STORED = Missing("error", "the store holds no answer")
 
 
 def digest_of_content(plan_hash: str, findings: Head) -> str:
-    """Return a digest that is equal for runs with the same plan, weights and images.
+    """Return a digest that is the same for all runs with the same plan, weights and images.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, 
     run
         A finished audit.
     prompts
-        The compared prompts and their axes. Counterfactual sets for other axes are left out.
+        Prompts and axes to compare. Counterfactual sets for other axes are left out.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, 
 
 
 def _check_answers(run: AuditResult, prompt: PromptPlan, sets: Sequence[ObservedSet]) -> None:
-    """Raise UsageError if the answers in the store do not give the counts in the findings."""
+    """Raise UsageError if the answers in the store do not yield the counts in the findings."""
     axes = {axis.name: axis.axis() for axis in prompt.axes}
     by_name = {observed.name: observed for observed in sets}
     for entry in run.findings.shares:
@@ -78,15 +78,15 @@ def _check_answers(run: AuditResult, prompt: PromptPlan, sets: Sequence[Observed
         if stored != list(entry.counts.values()):
             raise UsageError(
                 f"the store {run.store} does not contain the answers from which the scores of "
-                f"{run.folder} were computed. Name the store of the runs with --store, or repeat "
-                "the command of the run"
+                f"{run.folder} were computed. Give the store of that run with --store, or repeat "
+                "the run's command"
             )
 
 
 def _sets_of_prompt(
     run: AuditResult, prompt: PromptPlan, planned: PromptPlan, store: Store
 ) -> list[ObservedSet]:
-    """Return the image sets of a prompt, without counterfactual sets of axes that are not compared."""
+    """Return a prompt's image sets, without counterfactual sets of axes that are not compared."""
     sets: list[tuple[Prompt, list[Picture | Missing]]] = []
     ids: dict[str, None] = {}
     for image_set in run.findings.sets:
@@ -105,9 +105,10 @@ def _sets_of_prompt(
 
 
 def _pictures(image_set: PictureSet) -> list[Picture | Missing]:
-    """Return the images of a set. Each missing image gets the most frequent reason.
+    """Return the images of a set. Each missing image is given the set's most frequent reason.
 
-    The findings count the reasons for a set, and do not state the reason for each missing image.
+    The findings contain only the count of each reason per set, not the reason for each missing
+    image.
     """
     counts = image_set.missing
     reason = max(counts, key=lambda name: (counts[name], name), default="error")
@@ -123,7 +124,7 @@ def _pictures(image_set: PictureSet) -> list[Picture | Missing]:
 def _stored_answers(
     store: Store, fingerprint: str, ids: Sequence[str], axes: Sequence[Axis], with_caption: bool
 ) -> AnswersByPicture:
-    """Return an instrument's answers by image id, in the order of the axes' questions."""
+    """Return an instrument's answers, keyed by image id, in the order of the axes' questions."""
     questions = [question for axis in axes for question in axis.questions]
     if with_caption:
         questions.append(CAPTION)

@@ -1,10 +1,10 @@
-"""TIBET: concept association of a prompt's images and its counterfactual images (ECCV 2024).
+"""Compute TIBET's association between a prompt's images and its counterfactual images (ECCV 2024).
 
 Chinchure et al., "TIBET: Identifying and Evaluating Biases in Text-to-Image Generative Models". A
 prompt generator proposes axes and counterfactual prompts (section 3.1), the model generates images
-(3.2), and a VQA answers questions about them. This module turns the answers into concepts, computes
-CAS and CAS^CLIP from the concepts (3.3), and MAD from CAS (3.4). The formulas are in
-`askew.stats.association`.
+(3.2), and a VQA model answers questions about them. This module turns the answers into concepts and
+computes the similarity score CAS from them (3.3). It computes CAS^CLIP from image embeddings, and
+the score MAD from the CAS of an axis (3.4). The formulas are in `askew.stats.association`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,9 +49,9 @@ class Concepts:
     Attributes
     ----------
     counts : ConceptCounts
-        Concept counts, with one row for each image that has answers to all questions.
+        Concept counts, one row per image that has answers to all questions.
     complete : array of bool, (pictures,)
-        True for images with answers to all questions.
+        True for each image that has answers to all questions.
     """
 
     counts: ConceptCounts
@@ -73,9 +73,9 @@ class SetTexts:
         What each column of `rows` contains: the index of an axis, or the number of axes for the
         caption.
     rows : sequence of sequence of str
-        Texts about each image that has answers to all questions, one row per image.
+        Answers and caption of each image that has answers to all questions, one row per image.
     complete : array of bool, (pictures,)
-        True for images with answers to all questions.
+        True for each image that has answers to all questions.
     """
 
     columns: Sequence[int]
@@ -85,7 +85,7 @@ class SetTexts:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Unit vectors of one embedder.
+    """Unit vectors computed by one embedder.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class AxisSets:
 
 
 def paired(prompt: PromptPlan, sets: Sequence[ObservedSet]) -> list[ObservedSet]:
-    """Return a prompt's baseline set and counterfactual sets, or nothing if either is missing."""
+    """Return a prompt's baseline set and counterfactual sets; empty if either kind is missing."""
     initial = [observed for observed in sets if observed.prompt.axis is None]
     counterfactuals = [observed for observed in sets if prompt.has(observed.prompt.axis)]
     if not initial or not counterfactuals:
@@ -140,7 +140,7 @@ def tibet(
     vectors: Vectors | None = None,
     own_concepts: bool = False,
 ) -> Tibet:
-    """Score all axes of a prompt. `with_q` adds q-values later.
+    """Compute TIBET's scores for all axes of a prompt. `with_q` adds q-values later.
 
     Parameters
     ----------
@@ -151,14 +151,14 @@ def tibet(
     axes
         The axes to score. An axis without a counterfactual set is left out.
     scoring
-        Instrument, seed, number of draws, level and variant.
+        Instrument, seed, number of bootstrap samples, level and variant.
     vectors
-        Vectors of images and concepts. Without them there is no CAS^CLIP and no bipartite
-        baseline.
+        Vectors of images and concepts. If None, CAS^CLIP and the bipartite baseline score are not
+        computed.
     own_concepts
         True if the concepts of an axis come only from the answers about this axis. By default they
-        come from all answers and captions, as in the paper. The score of an axis then depends on
-        what questions are asked about other axes.
+        come from all answers and captions, as in the paper. In that default, the score of an axis
+        depends on the questions about other axes.
     """
     sets = [initial, *counterfactuals]
     names = [observed.name for observed in sets]
@@ -218,7 +218,7 @@ def _axis_scores(
 def _associations_by_concepts(
     sets: AxisSets, counted: Sequence[Concepts], scoring: Scoring
 ) -> Associations | Missing:
-    """CAS and MAD of an axis (Eq. 1-3, 5-7), or the reason why they are missing."""
+    """Return CAS and MAD of an axis (Eq. 1-3, 5-7), or the reason why they are missing."""
     initial, *counterfactuals = [in_order(concepts.counts.counts) for concepts in counted]
     rng = scoring.rng(sets.initial.prompt.text, sets.axis.name, "concepts")
     try:
@@ -237,7 +237,7 @@ def _associations_by_concepts(
 def _associations_by_vectors(
     sets: AxisSets, scoring: Scoring, vectors: PictureVectors
 ) -> Associations | Missing:
-    """CAS^CLIP and its MAD (Eq. 4), or the reason why they are missing."""
+    """Return CAS^CLIP and its MAD (Eq. 4), or the reason why they are missing."""
     pictures = [_present_pictures(observed) for observed in sets.all_sets]
     if not all(pictures):
         return Missing("not_asked", "a set has no picture")
@@ -269,7 +269,7 @@ def _stacked(pictures: Sequence[Picture], vectors: PictureVectors) -> NDArray[np
 def _bipartite(
     tables: Sequence[ConceptCounts], values: Sequence[str], meanings: NDArray[np.float32]
 ) -> dict[str, float] | None:
-    """Match concepts by the cosine of their text embeddings (the baseline score in table 3)."""
+    """Compute the baseline score of table 3, which matches concepts by their embeddings' cosine."""
     if not all(table.counts.size for table in tables):
         return None
     vectors = meanings.astype(np.float64)
@@ -314,7 +314,7 @@ def _apart_by_value(scores: Associations | Missing, values: Sequence[str]) -> di
 def _concepts_of_second_axes(
     sets: AxisSets, others: Sequence[Axis], scoring: Scoring
 ) -> dict[str, dict[str, Frequencies]]:
-    """Return the most frequent concepts on all other axes, for each counterfactual set."""
+    """Return each counterfactual set's most frequent concepts on all other axes."""
     concepts: dict[str, dict[str, Frequencies]] = {}
     for value, observed in sets.by_value.items():
         concepts[value] = {other.name: axis_concepts(observed, other, scoring) for other in others}
@@ -345,7 +345,7 @@ def _tests_of_second_axes(
 def extract_concepts(
     sets: Sequence[ObservedSet], axes: Sequence[Axis], scoring: Scoring
 ) -> list[Concepts]:
-    """Turn the answers and captions of several sets into concepts (appendix 9.3).
+    """Turn the answers and captions of image sets into concepts (appendix 9.3).
 
     Synonyms are merged across all sets. `texts_of_sets` selects the images.
     """
@@ -362,9 +362,9 @@ def extract_concepts(
 def texts_of_sets(
     sets: Sequence[ObservedSet], axes: Sequence[Axis], scoring: Scoring
 ) -> list[SetTexts]:
-    """Return the answers and captions of several sets, all with the same columns.
+    """Return the answers and captions of image sets, with the same columns for all sets.
 
-    An image counts only if it has answers to all questions, so that a missing answer cannot look
+    An image is used only if it has answers to all questions, so that a missing answer cannot look
     like a difference. A question that has no answer for any image is left out of all sets.
     """
     rows_of_sets = [_texts_of_pictures(observed, axes, scoring.instrument) for observed in sets]
@@ -385,7 +385,7 @@ def texts_of_sets(
 def _texts_of_pictures(
     observed: ObservedSet, axes: Sequence[Axis], instrument: str
 ) -> list[tuple[Answer, ...]]:
-    """Return, for each image, its answers about the axes and then its caption."""
+    """Return a row per image: its answers about the axes, followed by its caption."""
     columns = [observed.values[instrument][axis.name] for axis in axes]
     return list(zip(*columns, observed.captions, strict=True))
 
@@ -419,7 +419,7 @@ def concepts_of_axis(sets: Sequence[ObservedSet], axis: Axis, scoring: Scoring) 
 
 
 def without_captions(sets: Sequence[ObservedSet]) -> list[ObservedSet]:
-    """Return the sets, with all captions missing."""
+    """Return the sets with every caption marked as missing."""
     uncaptioned = []
     for observed in sets:
         no_captions = (Missing("not_asked"),) * len(observed.captions)
@@ -438,7 +438,7 @@ def axis_concepts(observed: ObservedSet, axis: Axis, scoring: Scoring) -> Freque
 
 
 def _top_concepts_of_sets(sets: AxisSets, scoring: Scoring) -> dict[str, Frequencies]:
-    """Axis-aligned top concepts of each counterfactual set and of the baseline set ("initial")."""
+    """Return the axis-aligned top concepts of each set; the baseline set is called "initial"."""
     concepts = {"initial": axis_concepts(sets.initial, sets.axis, scoring)}
     for value, observed in sets.by_value.items():
         concepts[value] = axis_concepts(observed, sets.axis, scoring)
@@ -446,9 +446,9 @@ def _top_concepts_of_sets(sets: AxisSets, scoring: Scoring) -> dict[str, Frequen
 
 
 def phrases_of(axes: Sequence[Axis], scoring: Scoring) -> list[str]:
-    """Return the values that count as single concepts, even if they have several words.
+    """Return the axis values, each of which is a single concept even if it has several words.
 
-    The variant "code" splits them into words, as the authors' code does.
+    With the variant "code" there are none, because the authors' code splits values into words.
     """
     if scoring.variant == "code":
         return []
@@ -456,10 +456,11 @@ def phrases_of(axes: Sequence[Axis], scoring: Scoring) -> list[str]:
 
 
 def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
-    """Compare prompts on each axis that at least two prompts share with equal values (section 5.2).
+    """Compare prompts on each axis that at least two have with the same values (section 5.2).
 
-    Scores are debiased and averaged over prompts. Their intervals are Student's, at `level`. For an
-    axis with two values, the difference between them is also given for each prompt.
+    Scores are debiased and averaged over prompts. Their intervals are Student's t intervals at
+    confidence `level`. For an axis with two values, the result also contains each prompt's
+    difference between them.
     """
     shared: dict[tuple[str, tuple[str, ...]], dict[str, AxisScores]] = {}
     for entry in entries:
@@ -501,7 +502,7 @@ def _domain_of_axis(
 
 
 def _mean_cas(value: str, scores: Sequence[AxisScores], level: float) -> Estimate:
-    """Mean debiased CAS of a value over prompts."""
+    """Return the debiased CAS of a value, averaged over prompts."""
     estimates = [_estimate(axis.cas[value]) for axis in scores]
     apart = [axis.cas_apart[value] for axis in scores]
     mean = mean_cas([estimate.mark for estimate in estimates], apart, level)
@@ -509,7 +510,7 @@ def _mean_cas(value: str, scores: Sequence[AxisScores], level: float) -> Estimat
 
 
 def _without_bias(mean: Estimate, estimates: Sequence[Estimate]) -> Estimate:
-    """Return a mean over prompts; if a prompt has too few images, without its interval.
+    """Return a mean over prompts, without its interval if a prompt has too few images.
 
     With too few images, neither the scores nor their mean can be corrected for the bias of small
     samples.
@@ -520,7 +521,7 @@ def _without_bias(mean: Estimate, estimates: Sequence[Estimate]) -> Estimate:
 
 
 def _mean_contrast(value: str, scores: Sequence[AxisScores], level: float) -> Estimate:
-    """Mean over prompts of the CAS of a value minus the mean CAS of the other values."""
+    """Return the CAS of a value minus the mean CAS of the other values, averaged over prompts."""
     contrasts = [_estimate(axis.cas_contrast[value]) for axis in scores]
     marks = np.array([contrast.mark for contrast in contrasts])
     plug_in = np.array([contrast.value for contrast in contrasts])
@@ -530,7 +531,7 @@ def _mean_contrast(value: str, scores: Sequence[AxisScores], level: float) -> Es
 def _scaled_cas(
     values: Sequence[str], scores: Sequence[AxisScores], level: float
 ) -> dict[str, Estimate]:
-    """Mean share of each value in the sum of CAS (the paper's scaling); empty if a sum is 0."""
+    """Return each value's mean share of the sum of CAS (paper's scaling); empty if a sum is 0."""
     rows = []
     estimates = []
     for axis in scores:
@@ -549,13 +550,13 @@ def _scaled_cas(
 
 
 def _estimate(score: E) -> Estimate:
-    """Return the score as an estimate."""
+    """Check that the score is an estimate, and return it."""
     assert isinstance(score, Estimate), "only prompts whose scores are all known can be compared"
     return score
 
 
 def with_q(entries: Sequence[Tibet]) -> tuple[Tibet, ...]:
-    """Add q-values. All MADs are one family, and all tests of second axes are another."""
+    """Add q-values. All MADs form one family, and all tests of second axes form another."""
     axes_of_prompts = [scores for entry in entries for scores in entry.axes.values()]
     of_mads = [scores.mad.p for scores in axes_of_prompts if isinstance(scores.mad, Estimate)]
     mad_q_values = iter(benjamini_hochberg([p for p in of_mads if p is not None]).tolist())

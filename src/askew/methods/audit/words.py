@@ -1,4 +1,4 @@
-"""Sentences of the page of `askew audit`: headline, MAD, terms and method."""
+"""Write the sentences on the page of `askew audit`: headline, MAD, terms and method."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,23 +35,26 @@ from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing
 
 CHOSEN_BY_SHARES = (
-    "The axis is scored because the shares of the same images are biased. The score therefore has "
-    "no test. It describes the bias, but is not further evidence of it."
+    "This axis was scored because the shares in the same images are biased. The score is "
+    "therefore not tested. It describes the bias, but is no further evidence of it."
 )
 
 MOST_NAMED = 3
-"""Maximum number of axes that the headline names; it only counts further axes."""
+"""Maximum number of axes that the headline lists by name.
+
+Of further axes, it gives only the number.
+"""
 
 
 def answer(findings: AuditFindings, leads: Sequence[SetShares]) -> list[str]:
-    """Return the headline. If all prompts together are biased, add a sentence about the sets.
+    """Return the headline, and a second sentence if the sets and all prompts together are biased.
 
     Parameters
     ----------
     findings
         Findings of the audit.
     leads
-        Shares of the first instrument, biased sets first.
+        Shares from the first instrument's labels, biased sets first.
     """
     measured_shares = [entry for entry in leads if isinstance(entry.distance, Estimate)]
     if not measured_shares:
@@ -117,13 +120,13 @@ def _nothing_measured(findings: AuditFindings) -> str:
         count += sum(name is not None for name in image_set.pictures)
     images = plural(count, "image")
     prompts = plural(len(findings.plan.prompts), "prompt")
-    return f"Nothing could be measured: {images} of {prompts}, and no label of any image."
+    return f"Nothing could be measured: no image has a label ({images} of {prompts})."
 
 
 def _no_bias(
     findings: AuditFindings, leads: Sequence[SetShares], entries: Sequence[SetShares]
 ) -> str:
-    """Return the sentence that no bias is significant; it states how many images each set has."""
+    """Return the sentence that no bias is significant, with the number of images per set."""
     axes = list(dict.fromkeys(entry.axis for entry in entries))
     counts = sorted(sum(entry.counts.values()) for entry in entries)
     fewest = counts[0]
@@ -144,16 +147,16 @@ def _no_bias(
 
 
 def _axis_names(axes: Sequence[str]) -> str:
-    """Return the names of axes, with "perceived" once if it applies to all of them."""
+    """Return the names of axes, with a single "perceived" if it applies to all of them."""
     if all(reads_appearance(axis) for axis in axes):
         return f"perceived {listing([axis_label(axis) for axis in axes])}"
     return listing([perceived(axis) for axis in axes])
 
 
 def _bias_of_prompts(leads: Sequence[SetShares], biased: Sequence[SetShares]) -> str:
-    """Return the number of biased image sets on an axis, and the most biased sets.
+    """Return a sentence with the number of image sets biased on one axis, and the most biased sets.
 
-    The axis is that on which most sets are biased.
+    The sentence is about the axis on which most sets are biased.
     """
     axis, count = _axis_with_most_sets(biased)
     of_axis = [entry for entry in leads if entry.axis == axis and is_biased(entry) is not None]
@@ -180,14 +183,14 @@ def _leading_share(entry: SetShares) -> str:
 
 
 def answer_links(findings: AuditFindings, leads: Sequence[SetShares]) -> Iterator[PhraseLink]:
-    """Yield the phrases of `answer` that count images, in their order.
+    """Yield a link to the images for each phrase of `answer` that states a share, in order.
 
     Parameters
     ----------
     findings
         Findings of the audit.
     leads
-        Shares of the first instrument, biased sets first.
+        Shares from the first instrument's labels, biased sets first.
     """
     for entry in survey_leads(findings.shares_over_prompts):
         if isinstance(entry.distance, Estimate):
@@ -207,7 +210,7 @@ def _leading_images(entry: SetShares) -> ImageQuery:
 
 
 def _named_in_headline(biased: Sequence[SetShares]) -> list[SetShares]:
-    """Return the most biased sets on the axis on which most sets are biased."""
+    """Return the sets that the headline names: the most biased sets on one axis."""
     axis, _ = _axis_with_most_sets(biased)
     return _most_different([entry for entry in biased if entry.axis == axis])
 
@@ -219,7 +222,7 @@ def _axis_with_most_sets(biased: Sequence[SetShares]) -> tuple[str, int]:
 
 
 def _most_different(entries: Sequence[SetShares]) -> list[SetShares]:
-    """Return the most biased entry, and the next entry whose leading value differs."""
+    """Return the first entry, and the next entry whose leading value differs."""
     first, *others = entries
     for entry in others:
         if entry.leading != first.leading:
@@ -228,7 +231,7 @@ def _most_different(entries: Sequence[SetShares]) -> list[SetShares]:
 
 
 def detail(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
-    """Return the number of significant verdicts, and the power of the non-significant tests."""
+    """Return sentences on the number of significant verdicts and the power of the other tests."""
     tested = [entry for entry in leads if is_biased(entry) is not None]
     if not tested:
         return "No share could be tested." if leads else ""
@@ -250,7 +253,7 @@ def detail(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
 
 
 def _others(tested: Sequence[SetShares]) -> str:
-    """Return words for the tests that are not significant."""
+    """Return the noun phrase for the tests that are not significant, such as "the other axes"."""
     if len({(entry.prompt, entry.set) for entry in tested}) > 1:
         return "the others"
     count = sum(not is_biased(entry) for entry in tested)
@@ -258,12 +261,12 @@ def _others(tested: Sequence[SetShares]) -> str:
 
 
 def _without_power(findings: AuditFindings) -> str:
-    """Return the sentence that no bias can be detected; "" if images are added in several looks."""
+    """Return the sentence that no bias can be detected; "" if images are added until a verdict."""
     return "" if findings.plan.until else format_phrase("no_power")
 
 
 def _worst_case(tested: Sequence[SetShares]) -> str:
-    """Return the number of biases that missing labels could explain, or "" if there is none."""
+    """Return a sentence on how many biases missing labels could explain; "" if none."""
     biased = [entry for entry in tested if is_biased(entry)]
     explained = sum(holds_in_worst_case(entry) is False for entry in biased)
     if not explained:
@@ -273,7 +276,7 @@ def _worst_case(tested: Sequence[SetShares]) -> str:
 
 
 def _all_places(tested: Sequence[SetShares], together: Sequence[SetShares]) -> str:
-    """Return the number of significant verdicts on sets, and on all prompts together; or ""."""
+    """Return where verdicts are significant, on sets and on all prompts together; "" if nowhere."""
     places = []
     of_sets = sum(is_biased(entry) is True for entry in tested)
     if of_sets:
@@ -303,7 +306,7 @@ def _power_over_prompts(together: Sequence[SetShares]) -> str:
 
 
 def _power(tested: Sequence[SetShares]) -> str:
-    """Return the deviation that every non-significant test has 90 % power to detect."""
+    """Return a sentence on the deviation that each other test has 90 % power to detect."""
     deviations = []
     for entry in tested:
         if not is_biased(entry):
@@ -337,9 +340,9 @@ def stop_sentence(findings: AuditFindings) -> str:
     decided = {prompt.text for prompt in plan.prompts if is_decided(plan, prompt, significant)}
     sizes = sorted({image_set.n for image_set in findings.sets if image_set.prompt in decided})
     if not sizes:
-        return f"No verdict was reached with {plan.images} images per prompt, the maximum."
+        return f"No verdict was reached with the maximum of {plan.images} images per prompt."
     reached = f"{sizes[0]} images" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} images"
-    sentence = f"Stopped at {reached} of at most {plan.images} per prompt."
+    sentence = f"askew stopped at {reached} per prompt, of at most {plan.images}."
     undecided = len(plan.prompts) - len(decided)
     if undecided:
         prompts = plural(undecided, "prompt")
@@ -370,14 +373,14 @@ def look_notes(findings: AuditFindings) -> tuple[str, ...]:
         else "on any axis"
     )
     return (
-        f"Images are added until a verdict {end} is significant, up to {plan.images} images per "
-        f"prompt. q and the intervals allow for {len(looks(plan.images))} looks. A prompt without a "
-        "significant verdict is undecided, not unbiased.",
+        f"askew adds images until a verdict {end} is significant, up to {plan.images} images per "
+        f"prompt. q and the intervals allow for {len(looks(plan.images))} looks. A prompt without "
+        "a significant verdict is undecided, not unbiased.",
     )
 
 
 def depth_notes(findings: AuditFindings) -> tuple[str, ...]:
-    """Return a note on axes without counterfactual images, if the plan left some out."""
+    """Return a note on the axes with counterfactual images, if the plan leaves out some axes."""
     plan = findings.plan
     if plan.counterfactuals == "all" or plan.until:
         return ()
@@ -414,14 +417,14 @@ def open_axes(findings: AuditFindings) -> str:
 
 
 def by_mad(axis: AxisScores, even: bool = True) -> str:
-    """Return the test result for MAD, and the most similar counterfactual if it can be determined.
+    """Return sentences on the MAD test and, if determined, the most similar counterfactual.
 
     Parameters
     ----------
     axis
         Scores of the axis.
     even
-        True if the reference of the axis is uniform. Otherwise no similarity is expected to be equal.
+        True if the reference of the axis is uniform. If False, equal similarities are not expected.
     """
     if isinstance(axis.mad, Missing):
         return f"MAD not measured – {reason(axis.mad)}."
@@ -439,22 +442,23 @@ def by_mad(axis: AxisScores, even: bool = True) -> str:
     if axis.chosen_by_shares:
         return f"{words.describe_score(axis.mad, 'MAD')}. {CHOSEN_BY_SHARES}"
     note = (
-        " MAD tests whether the images are equally similar to all values. The verdict does "
-        "not use MAD: it tests the shares."
+        " The test of MAD checks whether the images are equally similar to all values. The "
+        "verdict does not use MAD, because it tests the shares."
     )
     return f"{similar}{words.describe_score(axis.mad, 'MAD')}{tests(axis.mad)}.{note}"
 
 
 @dataclass(frozen=True)
 class Extremes:
-    """Counterfactuals with the highest and the lowest CAS.
+    """The counterfactuals with the highest and the lowest CAS.
 
     Attributes
     ----------
     most_similar, least_similar : str
         Values of the axis.
     determined : bool
-        True if the intervals of both exclude the mean of the other values.
+        True if, according to the intervals, `most_similar` has a higher CAS than the mean of the
+        other values, and `least_similar` has a lower CAS.
     """
 
     most_similar: str
@@ -483,12 +487,12 @@ def extremes(axis: AxisScores) -> Extremes | None:
 
 
 def ranked(axes: Iterable[tuple[str, AxisScores]]) -> list[tuple[str, AxisScores]]:
-    """Return axes in order of decreasing bias-corrected MAD; ties keep their order."""
+    """Sort axes by decreasing bias-corrected MAD; axes with equal MAD keep their order."""
     return sorted(axes, key=lambda item: strongest_first(item[1].mad))
 
 
 def nearest(axis: AxisScores) -> str | None:
-    """Return the value with the highest CAS, if it is determined and MAD is significant."""
+    """Return the value with the highest CAS; None if undetermined or if MAD is not significant."""
     extreme = extremes(axis)
     if extreme is None or not extreme.determined or not is_significant(axis.mad):
         return None
@@ -506,14 +510,14 @@ TIBET_PARAGRAPH = (
 
 DEVIATION: Definition = (
     "Distance",
-    "Deviation of the shares in a set from the reference. 0: equal to the reference.",
+    "Deviation of a set's shares from the reference. 0: the shares equal the reference.",
 )
 
 CONCEPT_SCORES: tuple[Definition, ...] = (
     (
         "CAS",
-        "Similarity of the prompt's images to the images of a counterfactual prompt. 1: the same "
-        "concepts equally often. 0: no concept in common.",
+        "Similarity of the prompt's images to the images of a counterfactual prompt. 1: both "
+        "sets show the same concepts equally often. 0: they have no concept in common.",
     ),
     (
         "MAD",
@@ -563,8 +567,8 @@ SHARE_FORMULAS: tuple[Definition, ...] = (
     ),
     (
         "Corrected for labeling errors",
-        "the true shares that, after the known labeling errors, would be closest to the observed "
-        "shares",
+        "the true shares that, given the known labeling errors, would lead to labels closest to "
+        "the observed shares",
     ),
     (
         "Worst case of missing labels",
@@ -580,7 +584,7 @@ def reading(findings: AuditFindings) -> Section:
         return skeleton.reading((DEVIATION, *DECISIONS), LIMITS, SHARE_FORMULAS, "")
     expected_mad = (
         "Expected MAD by chance",
-        "the score of baseline sets drawn from the equal mixture of the counterfactual sets; "
+        "the mean score of baseline sets drawn from an equal mixture of the counterfactual sets; "
         f"{findings.plan.bootstrap_samples:,} draws",
     )
     formulas = (*CONCEPT_FORMULAS, expected_mad, *SHARE_FORMULAS)
