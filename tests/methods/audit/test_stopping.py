@@ -125,8 +125,8 @@ def test_the_page_says_how_the_images_ended(resumed: askew.AuditResult) -> None:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"counterfactuals": "all"}, "counts shares only"),
-        ({"axes_in_depth": ["gender"]}, "counts shares only"),
+        ({"counterfactuals": "all"}, "tests only shares"),
+        ({"axes_in_depth": ["gender"]}, "tests only shares"),
         ({"decide": ["sex"]}, "--decide names 'sex', but the plan has the axes gender"),
         ({"until": None, "decide": ["gender"]}, "--decide needs --until decided"),
     ],
