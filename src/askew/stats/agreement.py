@@ -35,7 +35,7 @@ Resampled = Literal["items", "raters", "items and raters"]
 """Units that a bootstrap resamples."""
 
 LEAST_RATERS = 3
-"""Minimum number of raters that are needed to resample raters."""
+"""Minimum number of raters for which askew resamples raters."""
 
 BATCH_CELLS = 2**23
 """Maximum number of table cells in one batch of resamples. It limits memory use."""
@@ -56,8 +56,8 @@ def krippendorff_alpha(ratings: ArrayLike, values: int, scale: Scale = "nominal"
     Returns
     -------
     float
-        1 for perfect agreement, 0 for the agreement expected by chance, and negative for less
-        agreement than expected by chance.
+        Alpha: 1 for perfect agreement, 0 for agreement at the level expected by chance, and
+        negative for less agreement than expected by chance.
     """
     answered = _answered(ratings, values)
     ones = np.ones((1, answered.shape[0]))
@@ -79,10 +79,10 @@ def alpha_estimate(
 ) -> Estimate:
     """Estimate Krippendorff's alpha with a bootstrap interval.
 
-    If only items are resampled, the interval applies to other items rated by the same raters. If
-    items and raters are resampled, it applies to other items and other raters, and is conservative
-    (Owen 2007). If the raters never disagree, alpha is 1 in all resamples. The low end is then 1
-    minus the upper Wilson bound for an event that occurred in none of the items.
+    If only items are resampled, the interval applies to new items rated by the same raters. If both
+    items and raters are resampled, the interval applies to new items and new raters, and is
+    conservative (Owen 2007). If the raters never disagree, alpha is 1 in all resamples. The low end
+    is then 1 minus the upper Wilson bound for an event that occurred in none of the items.
 
     Parameters
     ----------
@@ -280,25 +280,25 @@ def _check_defined(coefficient: float, pairs: Floats | NDArray[np.int64]) -> Non
     if not pairs.any():
         raise NotEnoughData("no item has labels from two raters")
     if np.isnan(coefficient):
-        raise NotEnoughData("all labels are equal, so agreement by chance is not defined")
+        raise NotEnoughData("all labels are equal, so the agreement cannot be corrected for chance")
 
 
 def _resampled_units(over: Resampled, raters: int) -> str:
-    """Return which units can be resampled, or an empty string if there are too few raters."""
+    """Return which units askew resamples, or an empty string if there are too few raters."""
     if raters >= LEAST_RATERS or over == "items":
         return over
     return "items" if over == "items and raters" else ""
 
 
 def _unit_weights(count: int, draws: int, rng: Generator, *, drawn: bool) -> Floats:
-    """Return how often each draw contains each unit: once if the units are not resampled."""
+    """Return how often each unit occurs in each draw. Units that are not resampled occur once."""
     if not drawn:
         return np.ones((draws, count))
     return rng.multinomial(count, np.full(count, 1 / count), size=draws).astype(float)
 
 
 def _with_interval(estimate: Estimate, drawn: Floats, method: str, level: float) -> Estimate:
-    """Add an interval to an estimate, computed from the values in the resamples."""
+    """Compute an interval from the resampled values, and add it to the estimate."""
     defined = drawn[~np.isnan(drawn)]
     if not len(defined):
         return estimate

@@ -1,4 +1,4 @@
-"""Association scores from TIBET: similarity of baseline and counterfactual images, and its spread.
+"""Association scores from TIBET: similarity between baseline images and counterfactual images.
 
 A concept association score (CAS) measures how similar the baseline images of a prompt are to the
 images of a counterfactual prompt, which states a value of an axis. MAD, the mean absolute
@@ -79,13 +79,13 @@ def mad(scores: ArrayLike, variant: Variant = "paper") -> Floats:
         Association scores, K >= 2.
     variant
         With "code", the K scores are first scaled to sum to 1. Negative scores count as 0. If all
-        scores are 0, they count as equal.
+        scores are 0, they are treated as equal.
 
     Returns
     -------
     array, (...)
-        The spread. It is 0 if all scores are equal and at most `mad_max(K)`, which exceeds 1 for
-        K > 3. With the variant "code" it is in [0, 1].
+        The spread. MAD is 0 if all scores are equal. It is at most `mad_max(K)`, which exceeds 1
+        for K > 3. With the variant "code", it is in [0, 1].
     """
     s = _scores(scores, variant)
     deviation = np.abs(s - s.mean(axis=-1, keepdims=True)).mean(axis=-1)
@@ -96,9 +96,9 @@ def wasserstein(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     """Compute an alternative to MAD from the Wasserstein distance W1 (TIBET, appendix 9.4).
 
     The K scores are scaled to sum to 1, and W1 is their distance from K scores of 1/K. The result
-    is sqrt(W1 / W1_K), where W1_K is the W1 if only one score is above 0. It equals `mad` with the
-    variant "code". The order of the counterfactuals does not matter. Unlike MAD, this spread also
-    changes when all scores decrease by the same amount.
+    is sqrt(W1 / W1_K), where W1_K is the W1 if only one score is above 0. The result equals `mad`
+    with the variant "code". The order of the counterfactuals does not matter. Unlike MAD, this
+    spread also changes when all scores decrease by the same amount.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def standard_deviation(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     Returns
     -------
     array, (...)
-        The spread. It is 0 if all scores are equal and at most the square root of `mad_max(K)`.
+        The spread. It is 0 if all scores are equal. It is at most the square root of `mad_max(K)`.
     """
     s = _scores(scores, variant)
     return _normalized_root(s.std(axis=-1), math.sqrt(s.shape[-1] - 1) / s.shape[-1])
@@ -168,11 +168,11 @@ They map scores of shape (..., K) to spreads of shape (...).
 def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) -> float:
     """Compute the similarity of two sets by matching their concepts (TIBET, section 5.4).
 
-    Each concept is matched with at most one concept of the other set, by the cosine of their text
-    embeddings. The paper uses this score as a baseline, but does not give its formula. Here the
-    matching maximizes the sum of m * cosine over the matched pairs, where m is the smaller
-    frequency of the two concepts. The score is this sum divided by sum_i w_i + sum_j v_j minus the
-    sum of m. Like CAS, the score is 1 for equal sets of concepts.
+    Each concept is matched with at most one concept of the other set, based on the cosine
+    similarity between their text embeddings. The paper uses this score as a baseline, but does not
+    give its formula. Here the matching maximizes the sum of m * cosine over the matched pairs,
+    where m is the smaller frequency of the two concepts. The score is this sum divided by (sum_i
+    w_i + sum_j v_j - sum m). Like CAS, the score is 1 for equal sets of concepts.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def _histogram(frequencies: ArrayLike, variant: str) -> Floats:
 def _scores(scores: ArrayLike, variant: str) -> Floats:
     s = np.asarray(scores, dtype=float)
     if s.ndim == 0 or s.shape[-1] < 2:
-        raise NotEnoughData("a spread needs the scores of at least two counterfactuals")
+        raise NotEnoughData("a spread needs scores for at least two counterfactuals")
     if variant_of(variant) == "paper":
         return s
     s = np.maximum(s, 0.0)
@@ -240,12 +240,13 @@ def _normalized_root(spread: ArrayLike, most_skewed: float) -> Floats:
 def corrupt(
     answers: ArrayLike, vocabulary_sizes: ArrayLike, rate: ArrayLike, *, rng: np.random.Generator
 ) -> Codes:
-    """Replace each answer, with probability `rate`, by a different answer chosen uniformly.
+    """Replace each answer, with probability `rate`, with a different answer chosen at random.
 
     Parameters
     ----------
     answers : array, (..., questions)
-        Codes of the answers. For question j, they are from 0 to vocabulary_sizes[j] - 1.
+        Codes of the answers. The codes for question j are the integers from 0 to
+        vocabulary_sizes[j] - 1.
     vocabulary_sizes : array, (questions,)
         Number of possible answers to each question. If only one answer is possible, it is never
         replaced.

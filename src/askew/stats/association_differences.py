@@ -1,8 +1,8 @@
 """Differences in association scores between two models.
 
 With few images, the plug-in CAS is too low and the plug-in MAD is too high, by different amounts in
-the two models. askew therefore subtracts median-unbiased scores. Intervals and p-values are
-computed as in `differences`.
+the two models. askew therefore computes differences between median-unbiased scores. Intervals and
+p-values are computed as in `differences`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,9 +24,9 @@ ALTERNATIVES = ("wasserstein", "standard_deviation")
 """Names of the alternatives to MAD."""
 
 Scores = Callable[[Sequence[Floats]], Floats]
-"""Function that computes a model's scores, of shape (..., scores).
+"""Function that returns a model's scores as an array of shape (..., scores).
 
-Its argument is a list with the mean of each set, of shape (..., columns).
+Its argument is a list with one mean vector per image set. Each has the shape (..., columns).
 """
 
 
@@ -53,8 +53,8 @@ class AssociationDifferences:
         Parameters
         ----------
         missing
-            Numbers of images of both models without answers: first for the baseline sets, then for
-            each counterfactual.
+            Numbers of images without answers, summed over both models: first for the baseline sets,
+            then for each counterfactual.
         """
         cas_differences = [
             replace(estimate, missing=missing[0] + count)
@@ -92,9 +92,9 @@ def association_differences(
     Parameters
     ----------
     sets
-        The baseline sets of both models, then their sets for each of the K counterfactuals. A set
-        is an array of concept counts, of shape (images, concepts), or of unit vectors, of shape
-        (images, dimensions).
+        Pairs of image sets, one from each model: first the baseline sets, then the sets for each of
+        the K counterfactuals. A set is an array of concept counts, of shape (images, concepts), or
+        of unit vectors, of shape (images, dimensions).
     rng
         Random generator for all draws.
     draws
@@ -159,12 +159,12 @@ def _differences(
 
 
 def _estimates(scores: Associations, spreads: Sequence[str]) -> list[Estimate]:
-    """Return the estimated CAS of each counterfactual, then the spreads with these names."""
+    """Return the estimated CAS of each counterfactual, followed by the named spreads."""
     return [*scores.cas, *(getattr(scores, name) for name in spreads)]
 
 
 def _scores_of(sets: Sequence[Floats], settings: _Settings, rng: Generator) -> Associations:
-    """Compute the scores of one model. The first of its sets is the baseline set."""
+    """Compute the scores of one model from its image sets. The first set is the baseline set."""
     return associations(
         sets[0],
         sets[1:],
@@ -179,7 +179,7 @@ def _scores_of(sets: Sequence[Floats], settings: _Settings, rng: Generator) -> A
 def _cas_and_spreads(
     means: Sequence[Floats], *, settings: _Settings, spreads: Sequence[str]
 ) -> Floats:
-    """Compute the K CAS and then their spreads, as an array of shape (..., K + spreads)."""
+    """Compute the K CAS values and their spreads, as an array of shape (..., K + spreads)."""
     initial = means[0]
     if settings.embedded:
         scores = [np.einsum("...d,...d->...", initial, other) for other in means[1:]]
@@ -221,7 +221,7 @@ def _difference(
 
 
 def _exchange_p(sets: Sequence[PairedSets], scores: Scores, draws: int, rng: Generator) -> Floats:
-    """Return the two-sided p of each difference, from random swaps of images between the models."""
+    """Return two-sided p-values for the differences, from random swaps of images between models."""
 
     def differences(means: Sequence[tuple[Floats, Floats]]) -> Floats:
         first, second = _of_models(scores, means)
@@ -240,8 +240,8 @@ def _joined_ends(
 ) -> tuple[float, float]:
     """Return the ends of the interval for the difference between two scores.
 
-    `joined` expects quantities whose lower bound is 0. CAS has an upper bound of 1 that it may
-    reach, so this function passes 1 - CAS to `joined`.
+    `joined` expects quantities whose lower bound is 0. CAS can reach its upper bound of 1, so this
+    function passes 1 - CAS to `joined`.
     """
     if not is_cas:
         low, _, high = joined(ends(first), ends(second), (first.mark, second.mark), correlation)

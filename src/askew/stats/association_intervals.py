@@ -1,15 +1,16 @@
-"""Intervals, nulls and p-values for all association scores of one axis, from one set of draws.
+"""Intervals, null values and p-values for all association scores of one axis, from shared draws.
 
 CAS = (S - D) / (S + D), where S is the sum of two histograms and D is the L1 distance between them.
-With few images, the observed D is too large. The larger D is, the more slowly CAS decreases. So
-plug-in scores are too low and too close together.
+With few images, the observed D is too large. CAS decreases more slowly when D is large. So plug-in
+scores are not only too low, but also too close together.
 
 Let C be a plug-in score and C* its debiased value. Two population scores differ by more than their
-plug-in scores. If the difference is due to clearly different concepts, it is c = ((1 + C*) / (1 +
-C))**2 times as large. This c is the ratio of the slopes of CAS. If the difference is spread over
-many concepts, noise hides more of it: in simulations, up to another factor of c**3. So askew
-multiplies scores and their errors by a power of c. The power is smallest for the low end of an
-interval, larger for the debiased value, and largest for the high end.
+plug-in scores. If only concepts that clearly differ contribute to the difference, the population
+difference is c = ((1 + C*) / (1 + C))**2 times the plug-in difference. Here c is the slope of CAS
+as a function of D at C*, divided by the slope at C. If the difference is spread over many concepts,
+noise hides more of it. In simulations, the population difference was then larger by up to another
+factor of c**3. So askew multiplies scores and their errors by a power of c. The power is smallest
+for the low end of an interval, larger for the debiased value, and largest for the high end.
 
 docs/reference/calibration.md reports how often the intervals cover the true value. `fair_null`
 computes the null.
@@ -57,7 +58,7 @@ HIGH_POWER = 4.25
 WIDER = 1.06
 """Factor by which askew widens bootstrap standard errors.
 
-They are too small if the sets differ in all concepts.
+Without this factor, the errors are too small if the sets differ in all concepts.
 """
 
 
@@ -79,8 +80,8 @@ class Associations:
     wasserstein, standard_deviation : Estimate
         Alternatives to MAD.
     apart : tuple of float
-        Possible error of each debiased CAS, because it is unknown whether two sets differ in all
-        concepts or only in a few.
+        Possible error of each debiased CAS. It arises because the images do not reveal whether two
+        sets differ in all concepts or only in a few.
     """
 
     cas: tuple[Estimate, ...]
@@ -98,7 +99,7 @@ class NoisyScores:
     Attributes
     ----------
     scores : array, (K,)
-        The scores.
+        One score for each counterfactual.
     errors : array, (draws, K)
         Simulated errors of the scores, with mean 0.
     """
@@ -228,7 +229,7 @@ def associations(
 def _checked_sets(
     initial: ArrayLike, counterfactuals: Sequence[ArrayLike], content: str
 ) -> list[Floats]:
-    """Return all sets, the baseline set first, after checking that their columns agree."""
+    """Check that all sets have the same columns, and return them with the baseline set first."""
     if len(counterfactuals) < 2:
         raise NotEnoughData(
             "the spread of an axis needs at least 2 counterfactual sets; "
@@ -279,7 +280,7 @@ def _parts_of_counts(
 
 
 def _scaled_rows(images: Floats) -> Floats:
-    """Scale the rows of a set so that their mean is the concept histogram, scaled to sum to 1.
+    """Scale the rows of a set so that their mean is the set's concept histogram with sum 1.
 
     `images` has the shape (images, concepts). To first order, the mean of the scaled rows has the
     same sampling error as the scaled histogram.
@@ -303,7 +304,7 @@ def _concept_shifts(sets: Sequence[Floats], draws: int, rng: Generator) -> list[
 
 
 def _null_cas(initial: Floats, counterfactuals: Floats) -> Floats:
-    """Compute the CAS of histograms that were drawn under the null.
+    """Compute the CAS of histograms that were drawn under the null hypothesis.
 
     `initial` has the shape (draws, concepts), `counterfactuals` has the shape (K, draws, concepts),
     and the result has the shape (draws, K).
@@ -317,7 +318,7 @@ def _null_cas(initial: Floats, counterfactuals: Floats) -> Floats:
 
 
 def _joint_errors(shifts: Sequence[ConceptShift], sets: Sequence[Floats], level: float) -> Floats:
-    """Simulate errors of the plug-in scores, of shape (draws, K), and widen them for few images."""
+    """Simulate errors (draws, K) of the plug-in scores, and widen them if there are few images."""
     drawn = np.stack([shift.draws(shift.difference) for shift in shifts], axis=-1)
     smallest = min(len(images) for images in sets)
     stretch = student_stretch(level, max(smallest - 1, 1))
@@ -325,7 +326,7 @@ def _joint_errors(shifts: Sequence[ConceptShift], sets: Sequence[Floats], level:
 
 
 def _slope_ratio(scores: Floats, intervals: Sequence[CasInterval]) -> float:
-    """Return the factor c of the module's docstring, at least 1.
+    """Return the factor c that the module's docstring defines, at least 1.
 
     c is the difference between two population scores divided by the difference between the
     corresponding plug-in scores.
@@ -359,7 +360,7 @@ def _parts_of_embeddings(
 
 
 def _normal_intervals(noisy: NoisyScores, level: float) -> tuple[CasInterval, ...]:
-    """Return normal intervals for mean cosines, limited to [-1, 1]."""
+    """Return normal intervals for mean cosines, clipped to [-1, 1]."""
     reaches = float(scipy.stats.norm.isf(tail(level))) * noisy.errors.std(axis=0)
     intervals = []
     for score, reach in zip(noisy.scores.tolist(), reaches.tolist(), strict=True):
@@ -424,7 +425,7 @@ def _spread(
     level: float,
     variant: Variant,
 ) -> Estimate:
-    """Estimate the spread of the scores with the measure of this name in `SPREADS`."""
+    """Estimate the spread of the scores with the function `SPREADS[measure]`."""
 
     def spread(scores: Floats) -> Floats:
         return SPREADS[measure](scores, variant)

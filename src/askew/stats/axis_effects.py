@@ -37,7 +37,7 @@ from askew.stats.intervals import Floats
 from askew.stats.sensitivity import debiased_difference, debiased_sizes
 
 SMALLEST_VARIANCE = 1e-6
-"""Minimum of the variances of effects and deviations, so that no weight is infinite."""
+"""Lower limit for the variances of effects and deviations, which keeps all weights finite."""
 
 SMALLEST_COUNT = 1e-9
 """Number added to the count of each value, so that even a set without labels has shares."""
@@ -90,7 +90,7 @@ class AxisEffects:
     mitigated : array, (..., candidates)
         Deviation of each candidate after this candidate is mitigated.
     places : sequence of int
-        Position of each candidate among the axes.
+        Index of each candidate in the list of axes.
     weights : array, (axes,)
         Weight of each axis in means over all axes.
     """
@@ -203,7 +203,7 @@ class EffectCounts:
     axes : sequence of AffectedAxis
         Label counts of all axes.
     places : sequence of int
-        Position of each candidate among the axes.
+        Index of each candidate in the list of axes.
     shares : sequence of array, (K,)
         An array for each candidate. It contains, for each value, the share of the mitigation's
         prompts that state the value.
@@ -217,7 +217,7 @@ class EffectCounts:
     weights: Floats
 
     def corrected(self) -> AxisEffects:
-        """Estimate the effects, corrected for the bias due to few images."""
+        """Estimate the effects, and correct them for the bias that small samples cause."""
         return self._effects([self._corrected_deviations(axis) for axis in self.axes])
 
     def sampled(self, draws: int, rng: np.random.Generator) -> AxisEffects:
@@ -257,7 +257,7 @@ class EffectCounts:
         return self._redrawn(sample).corrected()
 
     def _redrawn(self, sample: Callable[[AffectedAxis, Floats], Floats]) -> "EffectCounts":
-        """Return a copy in which `sample` has replaced each array of counts."""
+        """Return a copy in which each array of counts is replaced by a sample."""
         axes = []
         for axis in self.axes:
             stated = [sample(axis, counts) for counts in axis.stated]
@@ -297,7 +297,7 @@ def _drawn(counts: Floats, shares: Floats, draws: int, rng: np.random.Generator)
 
 @dataclass(frozen=True, slots=True)
 class _Gaps:
-    """Linear forms of the difference between shares and reference, and their sampling variances.
+    """Linear functions of the difference between shares and reference, with sampling variances.
 
     The deviation is `unit` times the sum of |gaps|.
     """
@@ -328,6 +328,9 @@ class _Gaps:
 
     @property
     def corrected_deviation(self) -> Floats:
-        """Deviation of the shares, corrected for the bias due to few images. It may be negative."""
+        """Deviation of the shares, corrected for the bias that small samples cause.
+
+        It may be negative.
+        """
         sizes = debiased_sizes(self.gaps, self.variances, self.variances)
         return np.asarray(self.unit * sizes.sum(axis=-1))

@@ -59,16 +59,16 @@ def hits(errors: ArrayLike, true: int) -> Floats:
     Parameters
     ----------
     errors : array, (images, classes, samples)
-        Error of each class on each sample; NaN where the evaluation of the class stopped early. The
-        image is then compared without this class.
+        Error of each class on each sample; NaN where the evaluation of the class stopped early. For
+        that image, the class is left out of the comparison.
     true
         Position of the true class among the classes.
 
     Returns
     -------
     array, (images, 1)
-        1 if only the true class has the smallest error, NaN if it shares the smallest error with
-        another class, and 0 if another class has a smaller error.
+        1 if the true class alone has the smallest error, NaN if another class has the same smallest
+        error, and 0 if another class has a smaller error.
     """
     means = _checked(errors).mean(axis=2)
     least = np.nanmin(means, axis=1)
@@ -82,8 +82,8 @@ def association(
 ) -> Estimate:
     """Estimate S(D, A, B), the share of decisions for a class in A (Saravanan et al., Eq. 2).
 
-    S is in [0, 1], and its null is 1/2. p is two-sided and comes from randomly swapping A and B in
-    all decisions about an image.
+    S is in [0, 1], and its null value is 1/2. p is two-sided. The test randomly chooses images, and
+    swaps A and B in all decisions about each chosen image.
 
     Parameters
     ----------
@@ -111,9 +111,9 @@ def differential(
 ) -> Estimate:
     """Estimate the difference between the associations of two groups (Saravanan et al., Eq. 3).
 
-    S(D_X, D_Y, A, B) = S(D_X, A, B) - S(D_Y, A, B) is in [-1, 1], and its null is 0. The interval
-    combines the intervals of both associations (MOVER). p is two-sided and comes from randomly
-    assigning images to the groups.
+    S(D_X, D_Y, A, B) = S(D_X, A, B) - S(D_Y, A, B) is in [-1, 1], and its null value is 0. The
+    interval combines the intervals of both associations (MOVER). p is two-sided and comes from
+    randomly assigning images to the groups.
 
     Parameters
     ----------
@@ -138,10 +138,10 @@ def rate_change(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate how the rate of decisions about the same images changed, in [-1, 1].
+    """Estimate the change, in [-1, 1], in the rate of first-class decisions about the same images.
 
-    A decision counts only if it is known both before and after. The null is 0. p is two-sided and
-    comes from randomly flipping the sign of each image's mean change.
+    A decision is included only if it is known both before and after the change. The null value is
+    0. p is two-sided and comes from randomly flipping the sign of each image's mean change.
 
     Parameters
     ----------
@@ -169,8 +169,8 @@ def differential_change(
     """Estimate the change in the difference between two associations (Saravanan et al., Eq. 3).
 
     The estimate is the change in the first group minus the change in the second group. It is in
-    [-2, 2], and its null is 0. The interval combines the intervals of both changes (MOVER). p is
-    two-sided and comes from randomly assigning images, with their mean changes, to the groups.
+    [-2, 2], and its null value is 0. The interval combines the intervals of both changes (MOVER). p
+    is two-sided and comes from randomly assigning images, with their mean changes, to the groups.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def differential_change(
 
 
 def _known_in_both(after: ArrayLike, before: ArrayLike) -> tuple[Floats, Floats]:
-    """Return both arrays, with NaN in both if a decision is missing in either."""
+    """Return both arrays, with NaN wherever a decision is missing in either array."""
     x = np.asarray(after, dtype=float)
     y = np.asarray(before, dtype=float)
     missing = np.isnan(x) | np.isnan(y)
@@ -222,7 +222,8 @@ def _image_changes(after: ArrayLike, before: ArrayLike) -> Floats:
 def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Estimate the share of a group's images assigned to the first class of a pair, in [0, 1].
 
-    The null is 1/2, the interval is mid-P, and p is exact (binomial) and two-sided.
+    The null value is 1/2. The interval is a mid-P interval, and p comes from the exact two-sided
+    binomial test.
 
     Parameters
     ----------

@@ -38,10 +38,10 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
 
     The interval is a Wilson interval at the effective sample size, which is the number of members
     divided by the design effect. The design effect is the variance of the share divided by the
-    variance that it would have for independent members. It is limited to the range from 1 to the
-    size of the largest cluster. With few clusters, the effective sample size is reduced further,
-    because Student's t replaces the normal quantile. If all members of each cluster agree, each
-    cluster counts once.
+    variance that it would have for independent members. The design effect is limited to the range
+    from 1 to the size of the largest cluster. With few clusters, the effective sample size is
+    reduced further, because Student's t replaces the normal quantile. If all members agree within
+    each cluster, each cluster counts as one independent member.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def clustered_rate_difference(
 
 
 def cluster_correlation(x: Floats, y: Floats) -> float:
-    """Return the correlation between two arrays of cluster means, reduced if positive.
+    """Return the correlation between two arrays of cluster means, and reduce it if it is positive.
 
     A correlation that is positive only by chance would make an interval too narrow.
     """
@@ -128,7 +128,7 @@ def cluster_correlation(x: Floats, y: Floats) -> float:
 def rate_gap(
     first: ArrayLike, second: ArrayLike, level: float, name: str, correlation: float = 0.0
 ) -> Estimate:
-    """Estimate the share in `first` minus the share in `second`, in [-1, 1], by MOVER.
+    """Estimate the share in `first` minus the share in `second`, in [-1, 1], with a MOVER interval.
 
     Parameters
     ----------
@@ -162,16 +162,15 @@ def rate_above_floor(
     """Estimate the rate of an event, and its floor: the rate without an intervention.
 
     The floor is the rate that the measurement process itself causes. Under the null hypothesis, the
-    rate is this value.
-    `corrected` is (rate - floor) / (1 - floor). p is one-sided and comes from randomly swapping
-    `happened` and `floor` within clusters.
+    rate equals the floor. `corrected` is (rate - floor) / (1 - floor). p is one-sided and comes
+    from randomly swapping `happened` and `floor` within clusters.
 
     Parameters
     ----------
     happened : array, (clusters, members)
         0, 1 or NaN, as in `clustered_rate`.
     floor : array, (clusters, members or 1)
-        The same measurement on the same clusters without an intervention.
+        Results of the same measurement on the same clusters, without an intervention.
     rng
         Random generator for the swaps.
     draws
@@ -182,7 +181,7 @@ def rate_above_floor(
     Returns
     -------
     tuple of Estimate
-        The rate, and the floor.
+        Estimates of the rate and of the floor.
     """
     x = _checked(happened)
     y = _checked(floor)
@@ -217,8 +216,8 @@ def clustered_mean(
     level
         Confidence level of the interval, in (0, 1).
     null
-        Mean under the null; None for no test. p is two-sided. It comes from randomly flipping the
-        signs of the differences between the cluster means and this null.
+        Mean under the null hypothesis, or None for no test. p is two-sided. It comes from randomly
+        flipping the signs of the differences between the cluster means and `null`.
     """
     x = _checked(values)
     rows = _means(x)
@@ -245,9 +244,9 @@ def clustered_mean_difference(
 ) -> Estimate:
     """Estimate the mean of `first` minus the mean of `second`.
 
-    Only pairs in which both clusters have values count. p comes from randomly flipping the signs of
-    the differences. The parameters are as in `clustered_rate_difference`, except that the values
-    may be any numbers.
+    Only pairs in which both clusters have values are included. p comes from randomly flipping the
+    signs of the differences. The parameters are as in `clustered_rate_difference`, except that the
+    values may be any numbers.
     """
     x_means, y_means = _paired(_checked(first), _checked(second))
     differences = (x_means - y_means)[:, None]
@@ -284,7 +283,7 @@ def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 def sign_flip_p(
     differences: Floats, rng: Generator, draws: int, *, one_sided: bool = False
 ) -> float:
-    """Return p of a test of whether the mean difference is 0, from random sign flips.
+    """Return the p-value of a sign-flip test of whether the mean difference is 0.
 
     p = (1 + exceedances) / (1 + draws). Exceedances are the draws in which the mean is at least as
     far from 0 as the observed mean.
@@ -298,7 +297,7 @@ def sign_flip_p(
     draws
         Number of draws.
     one_sided
-        Count only draws whose mean is at least as large as the observed mean.
+        If True, count only draws whose mean is at least as large as the observed mean.
     """
     differences = differences[np.lexsort((differences, np.abs(differences)))]
     observed = float(differences.sum())

@@ -2,7 +2,8 @@
 
 Reading from a table is about 50 times as fast as drawing from a multinomial distribution. Each
 image gets a uniform random number and shows the first value whose cumulative share exceeds this
-number. So a table only needs to contain how many random numbers are below each point of a grid.
+number. So a table only needs to contain, for each point of a grid, how many random numbers are
+below the point.
 """
 
 import math
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 GRID = 2048  # steps of a cumulative share
 EXACT_PICTURES = 64
-"""Maximum number of images for which the number is not rounded.
+"""Largest number of images that is not rounded.
 
 Larger numbers are rounded in steps of 2 %, which changes standard errors by less than 1 %.
 """
@@ -24,7 +25,7 @@ MOST_PICTURES = 2000
 
 @dataclass(frozen=True, slots=True)
 class CommonDraws:
-    """Samples of up to `MOST_PICTURES` images from any population.
+    """Samples of up to `MOST_PICTURES` images, which can be drawn from any population.
 
     Samples from the same stream use the same random numbers. Samples from different streams are
     independent.
@@ -32,7 +33,7 @@ class CommonDraws:
     Attributes
     ----------
     seed : int
-        Seed of all samples.
+        Seed for all samples.
     draws : int
         Number of samples.
     """
@@ -83,7 +84,7 @@ def rounded_pictures(pictures: float) -> int:
 
 
 def _grid_points(populations: ArrayLike) -> NDArray[np.int64]:
-    """Round all cumulative shares except the last, which is 1, to grid points."""
+    """Round cumulative shares to grid points, leaving out the last cumulative share, which is 1."""
     cumulative = np.cumsum(np.asarray(populations, dtype=float), axis=-1)[..., :-1]
     return np.asarray(np.clip(np.rint(cumulative * GRID), 0, GRID), dtype=np.int64)
 

@@ -2,9 +2,10 @@
 
 CAS = (S - D) / (S + D), where S is the sum of two histograms and D = sum |w0 - w1| is the L1
 distance between them. With few images, the observed D is too large. Each concept that is equally
-frequent in both populations adds up to 0.8 standard errors. Resampling cannot correct this excess.
-It depends on how the true difference is distributed over the concepts, and the data reveal this
-distribution only in part. So askew computes each end of the interval for the least favorable case:
+frequent in both populations adds up to 0.8 standard errors to D. Resampling cannot correct this
+excess, because the excess depends on how the true difference is distributed over the concepts. The
+data reveal this distribution only in part. So askew computes each end of the interval for the least
+favorable case:
 
 - High CAS, path "sparse": the difference is in as few concepts as possible. Along the path, concepts
   start to differ in order of decreasing z-value.
@@ -34,7 +35,7 @@ SAME_Z_DIGITS = 9  # z-values are rounded to so many digits, so that rounding de
 
 
 class Populations(NamedTuple):
-    """Populations on a path, from two equal histograms to more and more different ones.
+    """Pairs of populations along a path: first equal histograms, then increasingly different ones.
 
     Attributes
     ----------
@@ -74,11 +75,11 @@ class CasInterval(NamedTuple):
     Attributes
     ----------
     low, high : float
-        Ends of the interval.
+        Lower and upper limit of the interval.
     debiased : float
         Midpoint between the median-unbiased estimates on the two paths.
     apart : float
-        Distance from the midpoint to each of the two estimates.
+        Distance between the midpoint and either of the two estimates.
     """
 
     low: float
@@ -148,8 +149,8 @@ class ConceptShift:
     def draws(self, difference: Floats, share: Floats | float = 1.0) -> Floats:
         """Simulate the CAS of samples from a population with this difference.
 
-        If several comparisons include the same set, draw i uses the same error of this set in all
-        of them.
+        If several comparisons include the same image set, draw i uses the same sampling error for
+        this set in all of these comparisons.
 
         Parameters
         ----------
@@ -184,8 +185,8 @@ class ConceptShift:
         """Return the interval for the population CAS, and the debiased value.
 
         By chance, two sets may be more similar than most pairs of samples from equal populations,
-        although their populations differ a little. So for the low end, the observed CAS counts as
-        at most the median CAS of samples from equal populations.
+        although their populations differ a little. So for the low end, askew uses the observed CAS
+        or the median CAS of samples from equal populations, whichever is smaller.
         """
         sparse = self.curve(self.sparse(), level)
         dense = self.curve(self.dense(), level)
@@ -209,7 +210,7 @@ class ConceptShift:
         )
 
     def _rare_end(self, level: float) -> float:
-        """Return a high end for sets with fewer than `FEW` shared occurrences, otherwise 0.
+        """Return a high end if the sets have fewer than `FEW` shared occurrences, and 0 if not.
 
         Resampling cannot show how many more occurrences such sets could share. So the high end
         comes from a Clopper-Pearson interval, in which each image of the smaller set is a trial and
@@ -265,12 +266,12 @@ def concept_shift(
 
 
 def _population_score(score: float, quantile: Floats, scores: Floats) -> float:
-    """Return the CAS of the population for which this quantile equals the observed score."""
+    """Return the CAS of the population in which a quantile of CAS equals the observed score."""
     return float(np.interp(score, quantile[::-1], scores[::-1]))
 
 
 def _standard_errors(first: Floats, second: Floats) -> Floats:
-    """Return standard errors of the difference between two histograms with equal frequencies."""
+    """Return standard errors of the difference between two sets with equal concept frequencies."""
     n = len(first)
     m = len(second)
     frequency = (first.sum(axis=0) + second.sum(axis=0) + 0.5) / (n + m + 1)

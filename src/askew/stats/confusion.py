@@ -24,12 +24,12 @@ from askew.stats.intervals import Floats, percentile_interval, positive_counts
 from askew.types import Estimate
 
 PSEUDO_COUNT = 1.0
-"""Pseudo-count added to each row. Errors that never occurred then remain possible."""
+"""Pseudo-count added to each row, so that errors that never occurred remain possible."""
 LEAST_SINGULAR_VALUE = 0.1
-"""Smallest singular value of R for which askew corrects shares.
+"""askew corrects shares only if the smallest singular value of R is at least this.
 
-Below it, the instrument hardly distinguishes some values of the axis. A correction would multiply
-sampling noise by more than ten.
+Below this limit, the instrument hardly distinguishes some values of the axis, and a correction
+would multiply sampling noise by more than ten.
 """
 
 
@@ -47,7 +47,7 @@ class ReadingErrors:
 
     @classmethod
     def of(cls, confusion_counts: ArrayLike) -> Self:
-        """Return the errors with these counts, after checking that each true value has an image."""
+        """Check that each true value has at least one image, and return the labeling errors."""
         counts = np.asarray(confusion_counts, dtype=float)
         if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
             raise ValueError(
@@ -87,7 +87,8 @@ class ReadingErrors:
     def shares(self, answered: ArrayLike) -> Floats:
         """Return the true shares that explain the answers best.
 
-        They minimize sum_o (sum_t s_t P(o | t) - answered_o)**2 over s >= 0 with sum 1.
+        The returned shares minimize sum_o (sum_t s_t P(o | t) - answered_o)**2 over s >= 0 with sum
+        1.
 
         Parameters
         ----------
@@ -115,7 +116,7 @@ class ReadingErrors:
         return np.asarray(np.square(shares) @ (of_rows / self.counts.sum(axis=1, keepdims=True)))
 
     def standard_errors(self, shares: Floats, pictures: int) -> Floats:
-        """Return standard errors of corrected shares, for images drawn from true shares."""
+        """Return the standard errors of corrected shares, given the true shares."""
         of_answers = form_variances(shares @ self.rates, self.inverse.T)
         return np.asarray(np.sqrt(of_answers / pictures + self.variances(shares, self.inverse.T)))
 
@@ -125,7 +126,7 @@ class ReadingErrors:
 
 
 def form_variances(answered: Floats, coefficients: Floats) -> Floats:
-    """Return the variance of each linear form for the answer about a single image.
+    """Return the variance of each linear form, evaluated for the answer about a single image.
 
     Parameters
     ----------
@@ -194,7 +195,7 @@ def corrected_share_intervals(
 def compatible_shares(counts: Floats, draws: int, rng: Generator) -> Floats:
     """Draw distributions that are compatible with the observed counts.
 
-    They vary as much as the shares in samples of the same size.
+    The distributions vary as much as the shares in samples of the same size.
     """
     shares = normalised(counts + PSEUDO_COUNT / len(counts))
     return np.asarray(rng.dirichlet(shares * max(counts.sum() - 1, 1), size=draws))
@@ -206,9 +207,9 @@ def least_squares_shares(shares: Floats, rates: Floats) -> Floats:
     Let t be the shares of answers in a draw, and M the transposed rates. The result s minimizes |M
     s - t|**2 over s >= 0 with sum 1. If the solution of M s = t has no negative share, it is the
     result. Otherwise, let B = M - t 1'. The function minimizes |B u|**2 + (sum(u) - 1)**2 over u >=
-    0, and scales the minimum to sum 1. This gives the same s. The reason: for any s with sum 1, the
-    minimum over the multiples of s is |B s|**2 / (1 + |B s|**2). This minimum increases with |B s|,
-    and B s = M s - t.
+    0, and scales the minimum to sum 1. This gives the same s. This works because, for any s with
+    sum 1, the minimum over all multiples of s is |B s|**2 / (1 + |B s|**2). This minimum increases
+    with |B s|, and B s = M s - t.
 
     Parameters
     ----------

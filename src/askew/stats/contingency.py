@@ -24,7 +24,7 @@ EXPECTED_BELOW = 100  # exchanges with a p below the threshold, which determine 
 
 @dataclass(frozen=True, slots=True)
 class ChiSquare:
-    """Result of a test of independence.
+    """Result of a test for independence between the rows and columns of a table.
 
     Attributes
     ----------
@@ -33,7 +33,8 @@ class ChiSquare:
     dof : int
         Degrees of freedom of the statistic.
     p : float
-        p from the chi-squared distribution, or (1 + exceedances) / (1 + draws) from permutations.
+        p-value: from the chi-squared distribution, or (1 + exceedances) / (1 + draws) from
+        permutations.
     draws : int, optional
         Number of permutations; None if the chi-squared distribution was used.
     cramers_v : float
@@ -65,7 +66,7 @@ class PermutationTest:
 
     @property
     def p(self) -> float:
-        """Permutation p, (1 + exceedances) / (1 + draws)."""
+        """Permutation p-value, (1 + exceedances) / (1 + draws)."""
         return (1 + self.exceedances) / (1 + self.draws)
 
     def extended(self, statistics: Floats, reached: float) -> "PermutationTest":
@@ -106,7 +107,7 @@ def chi_square(
     rng
         Random generator for the permutations.
     threshold
-        Significance threshold of the caller, for p.
+        Significance threshold that the caller applies to p.
     first_draws
         Number of permutations in the first round. More permutations follow until a 99.9 %
         Clopper-Pearson interval for p no longer includes `threshold`.
@@ -116,12 +117,12 @@ def chi_square(
     Returns
     -------
     ChiSquare or Missing
-        Result of the test; Missing if fewer than two rows or columns have counts.
+        Result of the test; Missing if only one row or only one column has counts, or none.
 
     Raises
     ------
     ValueError
-        If `table` is not a table of counts.
+        If `table` does not contain counts.
     """
     known = _known_table(table)
     if isinstance(known, Missing):
@@ -190,7 +191,7 @@ def _known_table(table: ArrayLike) -> KnownTable | Missing:
             "not_asked", "fewer than two image sets have answers, so there is nothing to compare"
         )
     if counts.shape[1] < 2:
-        return Missing("error", "all images show the same value, so it cannot depend on anything")
+        return Missing("error", "all images show the same value, so nothing can affect it")
     expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
     return KnownTable(
         counts=counts,
@@ -213,7 +214,7 @@ def _used_counts(table: ArrayLike) -> Floats:
 def _permute(
     known: KnownTable, *, rng: Generator, threshold: float, draws: tuple[int, int]
 ) -> PermutationTest:
-    """Draw more permuted tables until p is clearly above or clearly below the threshold."""
+    """Draw more permuted tables until p is clearly above or below the threshold."""
     first_draws, max_draws = draws
     rows = known.counts.sum(axis=1)
     columns = known.counts.sum(axis=0)
@@ -342,8 +343,8 @@ def association_change_p(
 
     The statistic is the difference between the two models' Cramér's V. Its null distribution comes
     from random swaps of images between the models. Images are swapped only within a row, which
-    contains the images of one counterfactual prompt. V is larger with few images, but the test
-    allows for different numbers of images.
+    contains the images of one counterfactual prompt. Small samples inflate V, but the test accounts
+    for different numbers of images.
 
     Parameters
     ----------
@@ -352,20 +353,20 @@ def association_change_p(
     rng
         Random generator for the swaps.
     threshold
-        Significance threshold of the caller, for p. askew draws more swaps until p is far from the
-        threshold, or until the error of p is below about a tenth of the threshold.
+        Significance threshold that the caller applies to p. askew draws more swaps until p is far
+        from the threshold, or until the error of p is below about a tenth of the threshold.
 
     Returns
     -------
     float
-        Two-sided mid-p, in (0, 1]. The test is valid for the null that both models have the same
-        shares in each row. If the models have equal association but different shares, the test
-        rejects about as often as for equal shares.
+        Two-sided mid-p value, in (0, 1]. The test is valid for the null hypothesis that both models
+        have the same shares in each row. If the models have the same association but different
+        shares, the test rejects about as often as if the shares were the same.
 
     Raises
     ------
     ValueError
-        If the tables differ in shape.
+        If the two tables have different shapes.
     """
     tables = (np.asarray(first, dtype=np.int64), np.asarray(later, dtype=np.int64))
     if tables[0].shape != tables[1].shape or tables[0].ndim != 2:
@@ -394,7 +395,10 @@ def association_change_p(
 def _exchanged(
     total: NDArray[np.int64], sizes: NDArray[np.int64], draws: int, rng: Generator
 ) -> NDArray[np.int64]:
-    """Draw tables of `sizes` images per row from the images of both models."""
+    """Draw tables from the pooled images of both models.
+
+    Row i of a table contains sizes[i] images.
+    """
     rows = [
         rng.multivariate_hypergeometric(row, size, size=draws, method="marginals")
         for row, size in zip(total, sizes.tolist(), strict=True)
@@ -462,7 +466,7 @@ def _pearson(counts: Floats | NDArray[np.int64], weights: Floats, n: ArrayLike) 
 
 
 def _with_margins(rows: Floats, columns: Floats, size: int, rng: Generator) -> NDArray[np.int64]:
-    """Draw random tables with the given row and column sums, as permuting images would.
+    """Draw random tables with the given row and column sums, as if images had been permuted.
 
     The result has the shape (..., size, K, m). For a single table, `rows` has the shape (K,) and
     `columns` has the shape (m,). For several tables, the shapes are (tables, 1, K) and (tables, 1,

@@ -1,11 +1,11 @@
-"""Multinomial logistic regression of label counts with a normal prior (Laplace approximation).
+"""Multinomial logistic regression for label counts, with a normal prior (Laplace approximation).
 
 Each image of an item, such as a prompt, has one of K labels. The logits of the label shares are a
-base plus the effects of the item's features, such as its words. askew expresses logits in K - 1
-orthonormal contrasts of the values, so that no value is special. Under the prior, all effects are
-normally distributed with mean 0 and the same standard deviation. askew chooses the standard
-deviation that has the greatest marginal likelihood. The posterior is approximated by a normal
-distribution around its mode (Laplace; MacKay 1992, Neural Computation 4, 720-736).
+baseline (the base) plus the effects of the item's features, such as its words. askew expresses
+logits in K - 1 orthonormal contrasts of the values, so that no value is special. Under the prior,
+all effects are normally distributed with mean 0 and the same standard deviation. askew chooses the
+standard deviation that has the greatest marginal likelihood. The posterior is approximated by a
+normal distribution around its mode (Laplace; MacKay 1992, Neural Computation 4, 720-736).
 """
 
 from collections.abc import Sequence
@@ -22,16 +22,19 @@ from askew.errors import NotEnoughData
 from askew.stats.intervals import Floats
 
 SCALES = np.geomspace(0.05, 3.2, 13)
-"""Candidates for the standard deviation of an effect. Neighbors differ by a factor of 1.41."""
+"""Candidates for the standard deviation of an effect.
+
+Adjacent candidates differ by a factor of 1.41.
+"""
 
 BASE_SCALE = 3.0
-"""Standard deviation of the base under the prior. It is so large that it hardly matters."""
+"""Standard deviation of the base under the prior. It is so large that it hardly affects the fit."""
 
 MOST_STEPS = 100
 """Maximum number of steps of Newton's method."""
 
 SMALL_STEP = 1e-9
-"""Change of the log posterior at which Newton's method ends."""
+"""Newton's method stops when the log posterior changes by less than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ class CountData:
         return matrix.reshape(contrasts * size, contrasts * size)
 
     def _contrast_covariance(self, shares: Floats, first: int, second: int) -> Floats:
-        """Return, per item, the covariance between two contrasts of the label of a single image."""
+        """Return, for each item, the covariance between two contrasts of a single image's label."""
         a = self.contrasts[first]
         b = self.contrasts[second]
         return np.asarray(shares @ (a * b) - (shares @ a) * (shares @ b))

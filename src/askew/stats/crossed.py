@@ -1,4 +1,4 @@
-"""Rates of judgments, when several raters judge several things.
+"""Rates of judgments that several raters made about several things.
 
 Both the raters and the things are samples. Judgments by the same rater are not independent, and
 neither are judgments about the same thing. The variance of a rate is therefore clustered by rater
@@ -19,10 +19,10 @@ from askew.types import Estimate
 ASSUMED_SHARE = 0.8
 ASSUMED_THING_CORRELATION = 0.1
 ASSUMED_RATER_CORRELATION = 0.05
-"""Assumptions for planning a study.
+"""Values that are assumed when a study is planned.
 
-The assumptions concern the rate, the correlation between judgments about the same thing, and the
-correlation between judgments by the same rater.
+They are the rate, the correlation between judgments about the same thing, and the correlation
+between judgments by the same rater.
 """
 
 
@@ -32,7 +32,8 @@ def crossed_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
     The interval is a Wilson interval at the effective sample size, which is the number of judgments
     divided by the design effect. The design effect is at least 1. With few raters or things, the
     effective sample size is reduced further, because Student's t with Satterthwaite's degrees of
-    freedom replaces the normal quantile. If all judgments are equal, each thing counts once.
+    freedom replaces the normal quantile. If all judgments are equal, the effective sample size is
+    the number of things.
 
     Parameters
     ----------
@@ -103,8 +104,8 @@ def rate_half_width(
 ) -> float:
     """Return the expected half-width of the interval for a rate of .8.
 
-    The assumed correlation is .1 between judgments about the same thing, and .05 between judgments by
-    the same rater.
+    The assumed correlation between judgments is .1 if they concern the same thing, and .05 if they
+    come from the same rater.
 
     Parameters
     ----------

@@ -50,13 +50,13 @@ from askew.types import Estimate
 
 PERMUTATIONS = 9_999
 CORRECTION = 2.0
-"""Amount by which n pairs reduce a correlation of 1, multiplied by n.
+"""Amount by which askew reduces a correlation of 1 between n pairs, multiplied by n.
 
 At shares of 1/2, a continuity correction of n / 2 reduces phi from 1 to 1 - 2 / n.
 """
 ROUNDS = 20  # of exchanges at most, while few are as large as the observed difference
 Ends = tuple[float, float]
-"""Low and high end of an interval."""
+"""Lower and upper limit of an interval."""
 
 
 def share_difference(
@@ -65,8 +65,8 @@ def share_difference(
     """Estimate the difference between the shares of a value in two sets, in [-1, 1].
 
     The interval is computed by Newcombe's tenth method. If only some images have a partner, the
-    correlation is reduced. If no image has a partner, the interval is Newcombe's hybrid of two
-    Wilson intervals.
+    correlation is reduced accordingly. If no image has a partner, the interval is Newcombe's hybrid
+    of two Wilson intervals.
 
     p is the mid-p from random swaps of images (`exchange.exchange_test_of_value`). If all images
     have a partner, p equals the mid-p of McNemar's test. If no image has a partner, p equals the
@@ -207,7 +207,7 @@ def _distance_ends(
 def _distances(
     shares: tuple[Floats, Floats], reference: Floats, measure: Distance
 ) -> tuple[Floats, Floats]:
-    """Return the distance of each set's shares from the reference, of shape (..., 1)."""
+    """Return, as arrays of shape (..., 1), the distance of each set's shares from the reference."""
     first, second = (np.asarray(measure(side, reference))[..., None] for side in shares)
     return first, second
 
@@ -220,7 +220,7 @@ def _distance_difference_p(
     rng: np.random.Generator,
     draws: int,
 ) -> float:
-    """Return the two-sided p of the difference between two distances, from random swaps."""
+    """Return the two-sided p-value of the difference between two distances, from random swaps."""
 
     def difference(shares: tuple[Floats, Floats]) -> Floats:
         first, second = _distances(shares, reference, measure)
@@ -244,10 +244,10 @@ def joined(
 ) -> tuple[float, float, float]:
     """Combine the intervals of two scores into an interval for their difference (MOVER).
 
-    MOVER gives a narrower interval than subtracting opposite ends, because the two scores are
-    rarely both at the extreme ends. But spreads and distances cannot be below 0. If an interval
-    starts at 0, then 0 is a likely value and not a rare extreme. The opposite ends are then
-    subtracted.
+    MOVER yields a narrower interval than subtracting opposite ends, because both scores are rarely
+    at the extreme ends at the same time. But spreads and distances cannot be below 0. If an
+    interval starts at 0, then 0 is a plausible value and not a rare extreme. askew then subtracts
+    opposite ends.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def joined(
     Returns
     -------
     tuple of float
-        Low end, center and high end.
+        Lower limit, center and upper limit of the interval.
     """
     if points is None:
         x = sum(a) / 2
@@ -282,8 +282,8 @@ def equal_generators(
 ) -> tuple[np.random.Generator, np.random.Generator]:
     """Return two random generators that produce the same numbers.
 
-    If the two sets are equal, their results are then equal, because the noise of the draws cancels
-    out.
+    If a computation is run on each of two equal sets with one of these generators, the results are
+    equal, because both use the same random draws.
     """
     seed = int(rng.integers(2**63))
     return np.random.default_rng(seed), np.random.default_rng(seed)
@@ -297,7 +297,7 @@ def correlations(scores: tuple[Floats, Floats], pairs: int) -> Floats:
     scores : tuple of array, (draws, scores)
         Scores of both models in bootstrap samples.
     pairs
-        Number of pairs. The fewer pairs there are, the more the correlations are reduced.
+        Number of pairs. The correlations are reduced more if there are fewer pairs.
 
     Returns
     -------
@@ -313,10 +313,10 @@ def correlations(scores: tuple[Floats, Floats], pairs: int) -> Floats:
 
 
 def _phi(a: Floats, b: Floats) -> float:
-    """Return the correlation between paired answers, with a continuity correction.
+    """Return the correlation between paired answers, with Newcombe's continuity correction.
 
-    The answers are 0 or 1, and the correction is Newcombe's. If all answers in one array are equal,
-    the correlation is 0.
+    Each answer is 0 or 1. The continuity correction is Newcombe's. If all answers in one array are
+    equal, the correlation is 0.
     """
     n = len(a)
     x = a.sum()
@@ -334,12 +334,12 @@ def risk_difference(
     """Estimate |P(first) - P(second)| for two groups in one set, in [0, 1].
 
     The interval combines Wilson's intervals for both shares (MOVER). The interval accounts for the
-    correlation between two shares of the same sample, and its ends are reflected at 0. If all
-    answers name one of the two groups, the interval is Wilson's interval for a single share.
+    correlation between two shares of the same sample, and limits below 0 are reflected at 0. If
+    every answer names one of the two groups, the interval is Wilson's interval for a single share.
 
-    The null is the mean difference if both groups are equally frequent. It is above 0. `debiased`
-    is the true difference for which the observed difference would be the median. p comes from the
-    exact two-sided sign test.
+    The null value is the mean difference that is expected if both groups are equally frequent. It
+    is above 0. `debiased` is the true difference for which the observed difference would be the
+    median. p comes from the exact two-sided sign test.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ def risk_difference(
     Raises
     ------
     ValueError
-        If the counts do not fit.
+        If a count is negative, or the counts of both groups exceed the number of answers.
     NotEnoughData
         If there is no answer.
     """
@@ -399,7 +399,7 @@ def _folded_ends(p: float, q: float, n: int, level: float) -> Ends:
 
 
 def _median_unbiased_gap(gap: int, n: int) -> float:
-    """Return the true difference between two shares that explains `gap` as a median."""
+    """Return the true difference between two shares that has `gap` as its median estimate."""
     sizes = np.abs(2 * np.arange(n + 1) - n)
     at_or_below = (sizes < gap) + 0.5 * (sizes == gap)
 
@@ -442,7 +442,7 @@ def kernel_distance(
     n = len(x)
     if n < 2:
         raise NotEnoughData(
-            "a distance between two sets of images needs at least two images in each"
+            "a distance between two sets of images needs at least two images in each set"
         )
     xy = _cubic_kernel(x, y)
     h = _cubic_kernel(x, x) + _cubic_kernel(y, y) - xy - xy.T
@@ -470,10 +470,10 @@ def dependence_change(
 
     The estimate is Cramér's V of the first set minus Cramér's V of the second set. The interval
     comes from a percentile bootstrap of pairs. The interval needs at least three images in each
-    set. p is one-sided: it tests for a stronger association in the first set. The null is that both
-    sets have the same joint distribution. askew draws 9,999 permutations, so that p can be small
-    enough to remain significant after correction for many pairs of axes. If the sets have equal
-    numbers of images, both values of V are too large by the same amount.
+    set. p is one-sided: it tests for a stronger association in the first set. The null hypothesis
+    is that both sets have the same joint distribution. askew draws 9,999 permutations, so that p
+    can be small enough to remain significant after correction for many pairs of axes. If the sets
+    have equal numbers of images, small samples inflate both values of V by the same amount.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 Distributions p and q are counts or shares of shape (..., K). All functions scale them to sum to 1.
 Leading axes broadcast. All functions raise NotEnoughData if a distribution sums to 0 or K < 2. They
 raise ValueError for negative or infinite numbers and for different lengths. They raise UnknownName
-for the name of a distance that is not in `DISTANCES`.
+if the name of a distance is not in `DISTANCES`.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,10 +20,11 @@ Distance = Callable[[ArrayLike, ArrayLike], Floats]
 
 
 def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
-    """Compute the Wasserstein distance W1 of two distributions over ranks, divided by K - 1 (Eq. 2).
+    """Compute the Wasserstein distance W1 between two distributions over ranks, divided by K - 1.
 
-    The ranks are 0..K-1. This distance is for ordered values, such as age groups. It equals the sum of
-    |P - Q| over the first K - 1 cumulative shares, divided by K - 1. It is in [0, 1].
+    The ranks are 0..K-1. This distance is for ordered values, such as age groups. The distance
+    equals the sum of |P - Q| over the first K - 1 cumulative shares P and Q, divided by K - 1 (Eq.
+    2). It is in [0, 1].
     """
     p, q = distributions(p, q)
     steps = np.abs(np.cumsum(p - q, axis=-1))[..., :-1]
@@ -75,13 +76,13 @@ CHOICES: Mapping[str, str] = {
     "nominal": "total_variation",
     "values": "values",
 }
-"""Name of the distance for each choice of the user. "auto" chooses by the scale of the axis."""
+"""Name of the distance for each option value. With "auto", the scale of the axis decides."""
 
 
 def distance_for(choice: str, scale: Scale) -> str:
-    """Return the name, in `DISTANCES`, of the distance for a user's choice and an axis's scale.
+    """Return the name of the distance (in `DISTANCES`) for a user's choice and an axis's scale.
 
-    The choices are auto, ordinal, nominal and values.
+    The possible choices are auto, ordinal, nominal and values.
     """
     UnknownName.unless_known("distance", choice, ["auto", *CHOICES])
     return CHOICES[scale if choice == "auto" else choice]
@@ -115,9 +116,10 @@ def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
 
 
 def distance_max(reference: ArrayLike, distance: str | Distance = "total_variation") -> float:
-    """Return the maximum distance of any distribution from `reference`.
+    """Return the maximum distance that any distribution can have from `reference`.
 
-    Distances are convex, so the maximum is reached if all images show the same value.
+    Distances are convex, so the maximum is reached by a distribution in which all images show the
+    same value.
     """
     reference = np.asarray(reference, dtype=float)
     return float(distance_named(distance)(np.eye(len(reference)), reference).max())
@@ -138,7 +140,7 @@ def sensitivity(
     Parameters
     ----------
     initial, after, reference : array, (..., K)
-        Shares or counts: before the intervention, after the intervention, and in the reference.
+        Shares or counts before the intervention, after the intervention, and in the reference.
     distance
         Name of a distance in `DISTANCES`, or a function.
     """
@@ -170,7 +172,7 @@ def normalised(shares: ArrayLike, name: str = "a distribution") -> Floats:
 
 
 def towards_value(target: Floats, value: int, step: Floats | float) -> Floats:
-    """Move shares toward a distribution in which all images show one value.
+    """Move shares toward a distribution in which all images show the same value.
 
     The result is (1 - step) * target + step * e_value.
 
@@ -187,7 +189,7 @@ def towards_value(target: Floats, value: int, step: Floats | float) -> Floats:
 
 
 def expected_distance(n: int, reference: ArrayLike, distance: str = "total_variation") -> float:
-    """Compute the exact mean distance from the reference for n images drawn from the reference.
+    """Compute the exact mean distance between the reference and n images drawn from the reference.
 
     This is the mean distance for n images of an unbiased model. Let X be the counts of the values
     in these images. A distance is a weighted sum of |f . (X / n - reference)| over forms f that add

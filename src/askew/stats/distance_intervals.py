@@ -1,27 +1,28 @@
 """Interval for a population's distance from a reference distribution, computed by inverting a test.
 
 A *fair* population has the reference shares. On average, the distance computed from n images is too
-large, because even values that are as frequent as in the reference differ from it by chance.
-Resampling the shares cannot correct this excess. So askew tests populations along two paths. It
-rejects a population if too few of its samples have a distance as extreme as the observed distance.
-The excess depends on which values truly differ, and the data reveal this only in part. So askew
-computes each end of the interval for the least favorable case:
+large, because by chance, observed shares differ from the reference even for values with exactly the
+reference share. Resampling the shares cannot correct this excess. So askew tests populations along
+two paths. It rejects a population if too few of its samples have a distance as extreme as the
+observed distance. The excess depends on which values truly differ from the reference, and the data
+reveal this only in part. So askew computes each end of the interval for the least favorable case:
 
 - Low end: as few values as possible differ from the reference (`sparse`). All other values have
-  their reference shares, where they add the most excess. At the level `POINT`, the low end is the
-  debiased distance. The debiased distance is 0 for half of all samples from a fair population.
-- High end: beyond the observed shares, more and more images show the values that are clearly in excess
-  (`outward`). All other values fall below the reference, where they add no excess.
+  their reference shares. There, the excess they add is largest. At the level `POINT`, the low end
+  is the debiased distance. The debiased distance is 0 for half of all samples from a fair
+  population.
+- High end: beyond the observed shares, more and more images show the values that are clearly in
+  excess (`outward`). All other values fall below their reference shares, where they add no excess.
 
 Both paths start at the reference, so the interval excludes 0 only if the observed data are rare for
 a fair population. For the upper limit, the rate at which the test rejects a population is compared
 with the rate at which it rejects the reference (as in the CLs method of particle physics). An
 observed distance may be smaller than almost all distances of fair samples. The test would then
-reject all populations, and the interval would be empty. So askew replaces such a distance by a low
-quantile of the distances of fair samples.
+reject all populations, and the interval would be empty. So askew replaces such a distance with a
+low quantile of the distances of fair samples.
 
-All functions accept one set of shares, or several sets along leading axes. Samples may come from tables
-of random numbers (`common_draws`).
+All functions accept one array of shares, or several stacked along leading array axes. Samples may
+come from tables of random numbers (`common_draws`).
 """
 
 from collections.abc import Callable
@@ -34,7 +35,7 @@ from askew.stats.distance import Distance, normalised
 from askew.stats.intervals import POINT, TOLERANCE, Floats, first_accepted, tail
 
 PSEUDO_PICTURES = 0.5
-"""Number of pseudo-images that are added to the observed images in the reference shares.
+"""Number of pseudo-images, distributed as in the reference, that are added to the observed images.
 
 The path `outward` changes direction at the resulting shares.
 """
@@ -61,7 +62,7 @@ It maps an array of shape (...) to an array of shape (..., K).
 
 
 def as_exact_together(pictures: float, others: float | None) -> int:
-    """Return the size of one set whose sampling error equals that of a difference of two sets.
+    """Return the size of a set that has the same sampling error as a difference between two sets.
 
     This size is n m / (n + m).
 
@@ -83,8 +84,8 @@ def sample_of(
     """Return the shares of one set as `SampledShares`.
 
     If the reference was computed from images, it has a sampling error, too. askew then reduces the
-    number of images, so that the sampling error equals the error of the difference between the set
-    and the reference.
+    number of images until the sampling error of the set equals the error of the difference between
+    the set and the reference.
 
     Parameters
     ----------
@@ -111,8 +112,8 @@ def sample_of(
 def reference_population(reference: Floats, images: int | None) -> Floats:
     """Return the population from which fair samples are drawn.
 
-    If the reference was computed from images, a value that it lacks may still occur, but rarely. So
-    `PSEUDO_IMAGES` are added to such a reference.
+    If the reference was computed from images, a value that is missing from it may still occur,
+    though rarely. So `PSEUDO_IMAGES` are added to such a reference.
 
     Parameters
     ----------
@@ -127,12 +128,13 @@ def reference_population(reference: Floats, images: int | None) -> Floats:
 
 
 def shifted_shares(shares: Floats, reference: Floats, population: Floats) -> Floats:
-    """Shift shares by the difference between the reference and the population it represents.
+    """Shift shares by the difference between a reference and the population that it represents.
 
     Parameters
     ----------
     shares, reference, population : array, (K,)
-        Shares, the reference shares, and the result of `reference_population` for the reference.
+        Shares to shift, reference shares, and the population that `reference_population` returns
+        for this reference.
     """
     if population is reference:
         return shares
@@ -172,7 +174,7 @@ class SampledShares:
         Function that computes the distance between shares and reference.
     uncut : array, (...), optional
         Observed distance, if it differs from the distance between `shares` and `reference`. Shares
-        that are corrected for labeling errors may be negative, but `shares` contains 0 instead. If
+        that are corrected for labeling errors may be negative; `shares` then contains 0 instead. If
         the reference was computed from images, `reference` includes pseudo-images. `uncut` is the
         distance without these two changes.
     standard_errors : array, (..., K), optional
@@ -215,7 +217,7 @@ class SampledShares:
         return np.asarray(np.sqrt(variance))
 
     def interval(self, fair: Floats, level: float, rng: np.random.Generator) -> tuple[float, float]:
-        """Return the low and high end of the interval for the distance of one population.
+        """Return the lower and the upper limit of the interval for the distance of one population.
 
         Parameters
         ----------
@@ -235,7 +237,7 @@ class SampledShares:
         return float(_low_ends(self, observed, self._sampler(len(fair), rng), POINT))
 
     def _sampler(self, draws: int, rng: np.random.Generator) -> Sampler:
-        """Return a function that maps a population to the distances of samples from it."""
+        """Return a function that draws samples from a population and returns their distances."""
 
         def sampled(population: Floats) -> Floats:
             return self.samples(population, draws, rng)
@@ -243,7 +245,7 @@ class SampledShares:
         return sampled
 
     def compared(self, fair: Floats, level: float) -> ObservedDistances:
-        """Return the observed distances, but at least a low quantile of the distances `fair`."""
+        """Replace observed distances that are below a low quantile of `fair` with this quantile."""
         distances = np.maximum(self.observed, np.quantile(fair, tail(level), axis=-1))
         return ObservedDistances(distances=distances, below_if_fair=_share_below(fair, distances))
 
@@ -273,8 +275,8 @@ class SampledShares:
         """Return the path from the reference to a population in which all images show one value.
 
         The path starts at the reference (t = 0) and passes close to the observed shares (t = 1). It
-        then passes through a population with only the values in excess (t = 2), and ends at a
-        population with only the value that has the largest excess (t = 3).
+        then passes through a population that contains only the values in excess (t = 2), and ends
+        at a population that contains only the value with the largest excess (t = 3).
         """
         gap = self.shares - self.reference
         n = np.asarray(self.pictures)[..., None]
@@ -297,7 +299,7 @@ class SampledShares:
 def distance_intervals(
     sample: SampledShares, fair: Floats, sampler: Sampler, level: float
 ) -> tuple[Floats, Floats]:
-    """Return the low ends and the high ends of intervals for the distances of populations.
+    """Return the lower and the upper limits of intervals for the distances of populations.
 
     Parameters
     ----------
@@ -306,7 +308,7 @@ def distance_intervals(
     fair : array, (..., draws)
         Distances of fair samples.
     sampler
-        Function that draws the same number of samples from other populations.
+        Function that draws from other populations as many samples as `fair` contains.
     level
         Confidence level of the intervals, in (0, 1).
     """

@@ -1,20 +1,19 @@
-"""Test for equal shares in two image sets, based on random swaps of images between the sets.
+"""Test whether two image sets have equal shares, by randomly swapping images between the sets.
 
 The statistic is Pearson's chi-squared for two sets. Let a_k and b_k be the numbers of images that show
 value k in the two sets. For sets of equal size, the statistic is
 
     sum over k of (b_k - a_k)**2 / (a_k + b_k).
 
-Under the null, the two images of a pair are swapped with probability 1/2, and images without a
-partner are assigned to the sets at random. An *exchange* is one such random rearrangement of all
-images. It never changes a_k + b_k, so the denominators are fixed. Swapping two images that show the
-same value does not change the statistic.
+Under the null hypothesis, the two images of a pair are swapped with probability 1/2, and images
+without a partner are randomly assigned to the sets. An *exchange* is one such random rearrangement
+of all images. It never changes a_k + b_k, so the denominators are fixed. Swapping two images that
+show the same value does not change the statistic.
 
 If the images show at most two values, askew computes the distribution of the statistic exactly.
-Otherwise askew simulates it. As in `goodness_of_fit`, p is the mid-p, which counts half of the samples
-that are exactly as extreme as the observed one. `exact_p` counts all of these samples.
-
-askew reports this p together with the distance between the two sets.
+Otherwise askew simulates it. As in `goodness_of_fit`, p is the mid-p, which counts half of the
+samples that are exactly as extreme as the observed one. `exact_p` counts all of these samples.
+askew reports the mid-p together with the distance between the two sets.
 """
 
 from dataclasses import dataclass
@@ -35,7 +34,7 @@ FIRST_DRAWS = 20_000
 MORE_DRAWS = 200_000
 """Number of samples in the second simulation, for small p-values."""
 SMALL_P = 0.01
-"""p of the first simulation below which askew runs a second simulation."""
+"""askew runs a second simulation if p is below this threshold in the first simulation."""
 
 Integers = NDArray[np.int64]
 
@@ -47,15 +46,15 @@ class ExchangeTest(FitTest):
     Attributes
     ----------
     smallest_p
-        Minimum of the mid-p over all exchanges of these images. If it is above the significance
-        level, the test can be left out of a family of tests (Tarone 1990).
+        Minimum of the mid-p over all exchanges of these images. If this minimum is above the
+        significance level, the test can be left out of a family of tests (Tarone 1990).
     """
 
     smallest_p: float
 
     @classmethod
     def of(cls, law: NullLaw, statistic: Floats) -> Self:
-        """Return the result for an observed statistic. If no statistic can be smaller, p is 1."""
+        """Return the test result for a statistic. p is 1 if the statistic is the minimum."""
         mid, usual = law.p(statistic)
         smallest, _ = law.p(law.statistics[-1])
         p = 1.0 if usual > 1 - TOLERANCE else float(mid)
@@ -74,13 +73,13 @@ class ExchangeCounts:
         Number of pairs in which the images show two different values, in either order. Only the
         cells above the diagonal are used.
     rest : array, (K,)
-        Number of images without a partner, in both sets together, for each value.
+        For each value, number of images without a partner in both sets together.
     sizes : tuple of int
         Number of images in the first set, and in the second set.
     rest_of_first
         Number of images without a partner in the first set.
     first : array, (K,)
-        Number of images in the first set, for each value.
+        For each value, number of images in the first set.
     """
 
     alike: Integers
@@ -108,12 +107,12 @@ class ExchangeCounts:
 
     @property
     def total(self) -> Integers:
-        """Number of images in both sets together, for each value."""
+        """For each value, number of images in both sets together."""
         of_pairs = 2 * self.alike + self.different.sum(axis=0) + self.different.sum(axis=1)
         return np.asarray(of_pairs + self.rest)
 
     def statistic(self, first: Integers | Floats) -> Floats:
-        """Compute the statistic from the first set's counts, of shape (..., K)."""
+        """Compute the statistic from the first set's counts, an array of shape (..., K)."""
         n, m = self.sizes
         total = self.total
         gap = np.asarray(first, dtype=float) * (n + m) - n * total
@@ -205,7 +204,7 @@ def distance_of_sets(
     distance
         Name of a distance, as in `shares.distance_estimate`, or a function.
     rng
-        Random generator for the exchanges. The mean distance after exchanges is the null.
+        Random generator for the exchanges. The mean distance after an exchange is the null value.
     draws
         Number of exchanges.
     """
@@ -227,7 +226,7 @@ def tested_distance(
     shares : tuple of array, (K,)
         Shares of both sets.
     exchanged : tuple of array, (draws, K)
-        Shares of both sets after exchanges. Their mean distance is the null.
+        Shares of both sets after each exchange. Their mean distance is the null value.
     images
         Number of images in both sets together.
     test, distance

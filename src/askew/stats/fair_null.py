@@ -1,4 +1,4 @@
-"""Simulated concept histograms of fair models, for computing the null of association scores.
+"""Simulated concept histograms of fair models, which define the null of association scores.
 
 The baseline images of a fair model are an equal mixture of the populations of counterfactual
 images. askew only has samples from these populations. If it drew baseline images from fixed
@@ -12,8 +12,8 @@ independent of the differences between the counterfactual sets, and scores depen
 differences.
 
 If the sets do not clearly differ in a concept, the concept is exchangeable between all images of
-the axis. So its frequencies come from permutations of the images. Permutations are exact for rare
-concepts, whereas resampling would only repeat the few images that show them.
+the axis. So its frequencies come from permutations of the images. Permutations are exact even for
+rare concepts, whereas resampling would only repeat the few images that show such a concept.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from askew.stats.intervals import Floats, bootstrap_weights
 
 CLEAR_DIFFERENCE = 0.05
-"""p-value below which a concept keeps its different frequencies in the counterfactual sets."""
+"""A concept keeps its frequency in each counterfactual set if the sets differ with p below this."""
 
 
 def mixture_means(sets: Sequence[Floats], n: int, draws: int, rng: Generator) -> Floats:
@@ -36,7 +36,7 @@ def mixture_means(sets: Sequence[Floats], n: int, draws: int, rng: Generator) ->
     Parameters
     ----------
     sets : sequence of array, (images, columns)
-        Sets with the same columns. Their numbers of images may differ.
+        Image sets with the same columns. The sets may have different numbers of images.
     n
         Number of images in each sample.
     draws
@@ -57,7 +57,7 @@ def mixture_means(sets: Sequence[Floats], n: int, draws: int, rng: Generator) ->
 def fair_histograms(
     initial: Floats, counterfactuals: Sequence[Floats], draws: int, rng: Generator
 ) -> tuple[Floats, Floats]:
-    """Draw concept histograms under the null that the model is fair.
+    """Draw concept histograms under the null hypothesis that the model is fair.
 
     Parameters
     ----------

@@ -3,8 +3,9 @@
 A table counts images by requested value (rows) and label (columns). Images that follow their
 request are on the diagonal. The tests answer two questions:
 
-1. Do more images follow their request than expected by chance? Under the null, labels are
-   independent of requests, so the test permutes the labels over the images. If r_v of n images are
+1. Do more images follow their request than expected by chance? Under the null hypothesis, labels
+are independent of requests, so the test permutes the labels among the images. If r_v of n images
+are
    requested to show value v and c_v are labeled v, the expected number on the diagonal is the sum
    of r_v c_v / n over the values.
 2. Does a value have fewer labels than requests? For each requested value, an exact binomial test
@@ -25,7 +26,7 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate
 
 LABEL_ERRORS = 0.05
-"""Assumed share of wrong labels, so that labeling errors do not count against a mitigation."""
+"""Assumed share of wrong labels. It keeps labeling errors from counting against a mitigation."""
 DRAWS = 9_999
 """Number of random permutations of the labels if there are more than two values."""
 
@@ -43,12 +44,13 @@ class Followed:
         `p` comes from the one-sided permutation test, which checks whether more images follow their
         request than expected by chance.
     below_p : float
-        p of the opposite test: whether fewer images follow their request than expected by chance.
+        p-value of the opposite test, which checks whether fewer images follow their request than
+        expected by chance.
     least_p : float
-        Minimum p that is possible with these numbers of requests and labels.
+        Minimum p-value that is possible with these numbers of requests and labels.
     shortfall_p : array, (K,)
-        For each value, p of a test for fewer labels than requests, corrected by Holm's method. If a
-        value was not requested, p is 1.
+        For each value, p-value of a test for fewer labels than requests, corrected by Holm's
+        method. If a value was not requested, p is 1.
     """
 
     rate: Estimate
@@ -81,7 +83,8 @@ def followed(table: ArrayLike, *, level: float = 0.95, missing: int = 0) -> Foll
     Parameters
     ----------
     table : array, (K, K)
-        Number of images by requested value (rows) and label (columns). At least one image.
+        Number of images for each requested value (rows) and each label (columns). At least one
+        image.
     level
         Confidence level of the interval, in (0, 1).
     missing
@@ -90,7 +93,7 @@ def followed(table: ArrayLike, *, level: float = 0.95, missing: int = 0) -> Foll
     Raises
     ------
     ValueError
-        If the table is not square or counts no image.
+        If the table is not square, or contains no images.
     """
     counts = np.asarray(table, dtype=np.int64)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or not counts.any():
@@ -138,7 +141,7 @@ def _law(
 
 
 def _tail(reached: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
-    """Return the probability of a tail, counting the observed labels as one draw."""
+    """Return the tail probability, including the observed labels as one draw."""
     unseen = max(1.0 - float(weights.sum()), 0.0)
     return min(float(weights[reached].sum()) + unseen, 1.0)
 
@@ -151,7 +154,7 @@ def _most(requested: NDArray[np.int64], labeled: NDArray[np.int64]) -> int:
 def _shortfalls(
     requested: NDArray[np.int64], labeled: NDArray[np.int64], n: int
 ) -> NDArray[np.float64]:
-    """Return, for each value, p of a test for fewer labels than requests."""
+    """Return, for each value, the p-value of a test for fewer labels than requests."""
     p = np.ones(len(requested))
     wanted = np.flatnonzero(requested)
     shares = requested[wanted] / n * (1 - LABEL_ERRORS)

@@ -49,8 +49,8 @@ def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
     The score is the mean of two quantiles, divided by the mean similarity. Q{max over images}
     covers missed visual concepts: it is the quantile, over all variations, of the similarity to the
     best image. Q{max over variations} covers the least-aligned images: it is the quantile, over all
-    images, of the similarity to the best variation. Q is the lower quantile. At 0.25, it is the 4th
-    smallest of 15 numbers.
+    images, of the similarity to the best variation. Q is the lower quantile. At 0.25, the quantile
+    of 15 numbers is the 4th smallest.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def worst(
     similarity : array, (variations, images)
         Similarity matrix.
     of
-        Whether to return variations (rows) or images (columns).
+        What to return: variations (rows) or images (columns).
     quantile
         Quantile of the best matches, in [0, 1]. The function returns the variations or images whose
         best match is at or below this quantile. At 0.25, the function returns 4 of 15.
@@ -107,16 +107,16 @@ def gap_estimate(
     """Estimate the bias score, corrected for chance if `of_variations` is given.
 
     The interval is for the mean score over new samples with the same numbers of images and
-    variations. These numbers matter, because more images cover more variations. askew resamples
+    variations. The numbers matter, because more images cover more variations. askew resamples
     variations and images. A resample contains fewer distinct images, so its score is lower.
     Therefore the interval uses only the deviations of the resampled scores from their mean. If
     there are few rows or columns, askew stretches these deviations by the ratio of Student's t to
     the normal quantile. With fewer than three images or variations there is no interval.
 
-    Under the null, the model shows everything in the variations. Each null draw takes the same
-    number of images, with replacement, from images that were generated from the variations. Low
-    scores mean bias, so p = (1 + number of draws at or below the score) / (1 + draws). The
-    corrected score, null - value, increases with the bias.
+    Under the null hypothesis, the model shows everything in the variations. Each null draw takes
+    the same number of images, with replacement, from images that were generated from the
+    variations. Low scores mean bias, so p = (1 + number of draws at or below the score) / (1 +
+    draws). The corrected score, null - value, increases with the bias.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def gap_estimate(
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Number of missing images, which the estimate only reports.
+        Number of missing images. The estimate only reports this number.
     """
     s = _matrix(similarity)
     variations, images = s.shape
@@ -169,7 +169,7 @@ def gap_estimate(
 def null_scores(
     of_variations: ArrayLike, pictures: int, quantile: float, draws: int, rng: Generator
 ) -> Floats:
-    """Simulate scores under the null that the model shows everything in the variations.
+    """Simulate scores under the null hypothesis that the model shows everything in the variations.
 
     For each score, images are drawn with replacement from the images that were generated from the
     variations.

@@ -1,18 +1,18 @@
-"""Tests of whether an image set has the reference shares, by Pearson's chi-squared statistic.
+"""Tests of whether an image set has the reference shares, based on Pearson's chi-squared.
 
 askew reports the distance from the reference but tests Pearson's statistic, because this test has
-more power. The statistic gives more weight than a distance to an image with a rarely expected
-label. p is the mid-p: samples that are as extreme as the observed sample count half. The usual p
-counts these samples in full and is reported as `exact_p`. With few images, a test that uses the
-usual p rejects less often than its level allows.
+more power. Compared with a distance, the statistic gives more weight to images whose label is
+expected to be rare. p is the mid-p: samples that are exactly as extreme as the observed sample
+count half. The usual p-value, which counts these samples fully, is reported as `exact_p`. With few
+images, a test based on the usual p-value rejects less often than its level allows.
 
-There are three nulls:
+There are three null hypotheses:
 
 - Images are drawn from an exact reference. The distribution of the statistic is exact if there are
   at most `MOST_OUTCOMES` possible counts, and simulated if there are more.
 - Labels have known errors. Images have the reference shares, and labeling errors are drawn from
   matrices that are compatible with the error counts (`confusion.ReadingErrors.drawn`).
-- The reference was counted in another set of images. The images of both sets are pooled and
+- The reference was computed from another set of images. The images of both sets are pooled and
   randomly divided into two sets of the same sizes.
 """
 
@@ -34,7 +34,7 @@ MOST_OUTCOMES = 200_000
 DRAWS = 100_000
 """Number of simulated samples if there are too many possible counts to enumerate."""
 ERROR_DRAWS = 20_000
-"""Number of simulated samples if labels have errors, or if the reference was counted."""
+"""Number of simulated samples if labels have errors, or if the reference comes from images."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class FitTest:
     Attributes
     ----------
     p
-        Mid-p: the probability of samples that are more extreme than the observed sample, plus half
-        the probability of samples that are equally extreme.
+        Mid-p value: the probability of samples that are more extreme than the observed sample, plus
+        half the probability of samples that are equally extreme.
     exact_p
         Probability of samples that are at least as extreme as the observed sample.
     """
@@ -56,7 +56,7 @@ class FitTest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NullLaw:
-    """Distribution of a statistic under a null.
+    """Distribution of a statistic under a null hypothesis.
 
     Attributes
     ----------
@@ -66,8 +66,8 @@ class NullLaw:
         For each index, the probability of the value at this index or of any later value. The last
         is 0.
     unseen : float
-        Probability that is added to every tail so that no p is 0: 1 / (1 + draws) in a simulation,
-        0 for an exact distribution.
+        Probability that is added to every tail so that no p-value is 0: 1 / (1 + draws) in a
+        simulation, 0 for an exact distribution.
     """
 
     statistics: Floats
@@ -102,12 +102,12 @@ class NullLaw:
 def pearson(counts: ArrayLike, expected: ArrayLike) -> Floats:
     """Compute Pearson's statistic, the sum of (x - e)**2 / e over the values.
 
-    It is infinite if images show a value whose expected number is 0.
+    The statistic is infinite if images show a value whose expected number is 0.
 
     Parameters
     ----------
     counts, expected : array, (..., K)
-        Observed and expected numbers of images by value.
+        Observed and expected numbers of images for each value.
     """
     x = np.asarray(counts, dtype=float)
     e = np.broadcast_to(np.asarray(expected, dtype=float), x.shape)
@@ -130,14 +130,15 @@ def reference_test(
     Parameters
     ----------
     counts : array, (K,)
-        Number of images by label.
+        Number of images with each label.
     reference : array, (K,)
         Reference shares.
     reference_images
-        Number of images in which the same instrument counted the reference; None if the reference
-        is exact. A counted reference has the same labeling errors, so `errors` is then not used.
+        Number of images from which the reference was computed, with labels from the same
+        instrument; None if the reference is exact. A reference from images has the same labeling
+        errors, so `errors` is then not used.
     errors
-        Known errors of the labels.
+        Known labeling errors.
 
     Raises
     ------
@@ -160,7 +161,7 @@ def reference_test(
 
 
 def smallest_p(n: int, reference: tuple[float, ...]) -> float:
-    """Return the minimum p of a test of n images against an exact reference."""
+    """Return the minimum p-value that a test of n images against an exact reference can have."""
     law = exact_law(n, reference)
     mid, _ = law.p(law.statistics[-1])
     return float(mid)
@@ -191,13 +192,13 @@ def multinomial_probabilities(counts: Floats, shares: Floats) -> Floats:
 
 
 def counts_are_listed(n: int, values: int) -> bool:
-    """Check whether n images have few enough possible counts by value to enumerate them."""
+    """Check whether n images have few enough possible counts per value to enumerate."""
     return math.comb(n + values - 1, values - 1) <= MOST_OUTCOMES
 
 
 @lru_cache(maxsize=16)
 def possible_counts(n: int, values: int) -> Floats:
-    """Return all possible counts of n images by value (method of stars and bars).
+    """Return all possible counts per value for n images (method of stars and bars).
 
     The counts have the shape (outcomes, K).
     """
@@ -210,7 +211,7 @@ def possible_counts(n: int, values: int) -> Floats:
 def law_with_errors(
     n: int, reference: tuple[float, ...], errors: ReadingErrors
 ) -> tuple[Floats, NullLaw]:
-    """Return the expected counts and the null of Pearson's statistic for labels with errors.
+    """Return expected counts and the null distribution of Pearson's statistic for faulty labels.
 
     Parameters
     ----------
@@ -219,7 +220,7 @@ def law_with_errors(
     reference
         Shares of the true values.
     errors
-        Known errors of the labels.
+        Known labeling errors.
     """
     return _law_with_errors(n, reference, errors.key)
 

@@ -1,4 +1,4 @@
-"""Successive halving: find the few best of many prompts and spend few images on the others.
+"""Successive halving: find the best of many prompts, and spend few images on all other prompts.
 
 Each round adds images to the remaining prompts and keeps the better half of the prompts (sequential
 halving, Karnin, Koren and Somekh 2013, ICML). The number of images per prompt doubles from round to
@@ -9,12 +9,12 @@ round. Each comparison uses all images that a prompt has so far.
 from dataclasses import dataclass
 
 FIRST_IMAGES = 4
-"""Minimum number of images per prompt in the first round, since fewer images hardly show a skew."""
+"""Minimum number of images per prompt in the first round. Fewer images would hardly show a skew."""
 
 
 @dataclass(frozen=True, slots=True)
 class HalvingRound:
-    """Sizes of a round of successive halving.
+    """Numbers of prompts and images in a round of successive halving.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class HalvingRound:
 
 
 def halving_rounds(prompts: int, wanted: int, images: int) -> tuple[HalvingRound, ...]:
-    """Return the rounds that reduce the prompts to the `wanted` best ones.
+    """Return the rounds that are needed to find the `wanted` best prompts.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ def halving_rounds(prompts: int, wanted: int, images: int) -> tuple[HalvingRound
 
 
 def least_images(prompts: int, wanted: int) -> int:
-    """Return the minimum number of images per prompt in the last round.
+    """Return the minimum number of images that each prompt needs at the end of the last round.
 
-    With this number, a prompt has `FIRST_IMAGES` images in the first round.
+    With this number, each prompt has `FIRST_IMAGES` images in the first round.
     """
     doublings = len(halving_rounds(prompts, wanted, 1)) - 1
     return FIRST_IMAGES << doublings

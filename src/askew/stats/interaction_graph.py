@@ -1,4 +1,4 @@
-"""Summaries of a graph of interactions between axes, and agreement between graphs (BiasConnect).
+"""Summaries of interaction graphs between axes, and agreement between graphs (BiasConnect).
 
 An effect is the Intersectional Sensitivity (IS) of an ordered pair of two different axes. The
 summaries come from BiasConnect's Table 1, Eq. 7-8 and 14, and appendices A.5 to A.8.
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 def q_values(p: Mapping[T, float | None]) -> dict[T, float]:
-    """Convert the p-values of several tests to q-values by Benjamini and Hochberg's method.
+    """Convert the p-values of several tests to q-values with Benjamini and Hochberg's method.
 
     Parameters
     ----------
@@ -51,13 +51,14 @@ def q_values(p: Mapping[T, float | None]) -> dict[T, float]:
 def busiest(edges: Iterable[tuple[str, float]]) -> str | None:
     """Return the axis with the most edges. Ties are resolved by the sum of |IS|, then by name.
 
-    If `edges` contains the target of each edge, this axis is MaxInf, which depends on the most
-    axes. If `edges` contains the source of each edge, it is MaxImp, on which the most axes depend.
+    If `edges` contains the target of each edge, the result is MaxInf, the axis that depends on the
+    most axes. If `edges` contains the source of each edge, the result is MaxImp, the axis on which
+    the most axes depend.
 
     Parameters
     ----------
     edges
-        One axis, the source or the target, and |IS| of each edge.
+        For each edge, its source or its target, and its |IS|.
 
     Returns
     -------
@@ -78,13 +79,14 @@ def amplification(
     """Compute the overall amplification, the sum of |IS| over all pairs (BiasConnect, Eq. 14).
 
     It has no upper bound. Noise makes every pair contribute a small amount, even a pair without an
-    effect. The null is the mean of the sum of these contributions, and p is the probability that
-    the sum is at least as large as the value. The interval is for the true sum. Noise adds most to
-    the value if only few pairs have effects. It adds least if all effects are the same number of
-    standard errors. The low end assumes that few pairs have effects. At level .95, it is the value
-    minus the 97.5 % quantile of the null, at least 0, so it is above 0 if p is below .025. The high
-    end assumes equal effects. It is the true sum for which 2.5 % of all samples would have a value
-    as low as the observed value.
+    effect. The null value is the mean of the sum of these contributions, and p is the probability
+    that this sum is at least as large as the observed value. The interval is for the true sum.
+    Noise adds most to the value if only a few pairs have effects. Noise adds least if all effects
+    are equally large in units of their standard errors. The low end assumes that only a few pairs
+    have effects. At level .95, the low end is the value minus the 97.5 % quantile of the null
+    distribution, or 0 if this is negative. So the low end is above 0 if p is below .025. The high
+    end assumes equal effects. The high end is the true sum for which 2.5 % of all samples would
+    have a value as low as the observed value.
 
     Parameters
     ----------
@@ -120,7 +122,7 @@ def amplification(
 
 
 def _largest_amplification(value: float, draws: Floats, level: float) -> float:
-    """Return the sum of equal effects for which few simulated values are as low as `value`.
+    """Return the sum of equal effects for which simulated values are rarely as low as `value`.
 
     An effect of c standard errors is observed as |X| with X ~ N(c, 1). The null draws show the mean
     and the standard deviation of the sum at c = 0. The mean and the standard deviation of |X| then
@@ -135,7 +137,7 @@ def _largest_amplification(value: float, draws: Floats, level: float) -> float:
     deviation_without_effect = float(scipy.stats.foldnorm.std(0))
 
     def gap(c: float) -> float:
-        """Return the low quantile of the simulated values minus the observed value."""
+        """Return the low quantile of the values for effects of size c, minus the observed value."""
         center = mean * float(scipy.stats.foldnorm.mean(c)) / mean_without_effect
         spread = deviation * float(scipy.stats.foldnorm.std(c)) / deviation_without_effect
         return center - quantile * spread - value
@@ -148,11 +150,11 @@ def _largest_amplification(value: float, draws: Floats, level: float) -> float:
 
 
 def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
-    """Compute the share of pairs with IS < 0, so that the target gets worse (BiasConnect, A.5).
+    """Compute the share of pairs with IS < 0, where the target gets worse (BiasConnect, A.5).
 
     The low end counts only the pairs whose simultaneous interval is entirely below 0. The high end
-    counts all pairs whose interval has a low end below 0. Without effects both signs are equally
-    likely, so the null is 1/2. n is the number of pairs.
+    counts all pairs whose interval starts below 0. Without effects, both signs are equally likely,
+    so the null value is 1/2. n is the number of pairs.
 
     Parameters
     ----------
@@ -183,15 +185,15 @@ def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
 def mean_sensitivity(effects: Sequence[Estimate], *, level: float = 0.95) -> Estimate | Missing:
     """Average the effects of one pair of axes over prompts, giving each prompt the same weight.
 
-    The interval is for the mean over these prompts only. It combines the intervals of the prompts,
-    which are independent (MOVER). n is the number of prompts.
+    The interval is for the mean over these prompts only. It combines the independent intervals of
+    the prompts (MOVER). n is the number of prompts.
 
     Parameters
     ----------
     effects
         IS of the pair for each prompt, in [-1, 1].
     level
-        Level of the effects' intervals, in (0, 1).
+        Confidence level of the effects' intervals, in (0, 1).
 
     Returns
     -------
@@ -215,7 +217,7 @@ def mean_sensitivity(effects: Sequence[Estimate], *, level: float = 0.95) -> Est
 
 
 def heterogeneity(effects: Sequence[Estimate]) -> float | None:
-    """Test the hypothesis that an effect is the same in all prompts, by Cochran's Q.
+    """Test the hypothesis that an effect is the same in all prompts, with Cochran's Q.
 
     If the n effects e_i are the same, Q = sum_i ((e_i - m) / s_i)**2 follows a chi-squared
     distribution with n - 1 degrees of freedom. m is the mean of the effects, weighted by 1 /
@@ -253,13 +255,15 @@ def correlation(
     The value is Pearson's r, in [-1, 1]. Pairs with the same target share the baseline images of
     this target, so targets are independent but pairs are not. p is two-sided and comes from
     permutations. Each permutation swaps all pairs of a target with all pairs of another target of
-    the same prompt. With three targets or more, the interval comes from a jackknife over targets on
-    Fisher's z scale and uses Student's t. Sampling errors of both arrays reduce the correlation.
+    the same prompt. With three targets or more, the interval comes from a jackknife over targets.
+    It is computed on Fisher's z scale with Student's t. Sampling errors in both arrays reduce the
+    correlation.
 
     Parameters
     ----------
     before : array, (..., sources, targets)
-        IS predicted from the counterfactual images of each prompt; NaN for a pair to leave out.
+        IS predicted from the counterfactual images of each prompt; NaN if the pair should be left
+        out.
     after : array, (..., sources, targets)
         IS measured on images of the mitigated model, and on baseline images that were not used for
         `before`. If both arrays used the same baseline images, noise would cause r = .6.
@@ -273,12 +277,13 @@ def correlation(
     Returns
     -------
     Estimate or Missing
-        Missing for fewer than three pairs, and if all values of `before` or of `after` are equal.
+        Missing if there are fewer than three pairs, or if all values of `before` or all values of
+        `after` are equal.
 
     Raises
     ------
     ValueError
-        If the arrays differ in shape or have fewer than two axes.
+        If the arrays have different shapes or fewer than two axes.
     """
     x = np.asarray(before, dtype=float)
     y = np.asarray(after, dtype=float)
@@ -313,7 +318,7 @@ def _exchanged_sizes(x: Floats, y: Floats, rng: np.random.Generator, draws: int)
 
 
 def _without_each_target(x: Floats, y: Floats) -> list[float]:
-    """Return an array of r, each computed without one target of one prompt."""
+    """Return jackknife values of r, each computed without one target of one prompt."""
     correlations = []
     for prompt, target in zip(*np.nonzero(np.isfinite(x + y).any(axis=1)), strict=True):
         remaining = x.copy()
@@ -341,8 +346,8 @@ def pearson(x: Floats, y: Floats) -> float:
     Returns
     -------
     float
-        The correlation. NaN for fewer than three positions, or if all numbers of one array are
-        equal.
+        The correlation. NaN if there are fewer than three such positions, or if all numbers of one
+        array are equal.
     """
     both = np.isfinite(x) & np.isfinite(y)
     a = x[both]
@@ -357,7 +362,7 @@ def mean_correlation(
 ) -> Estimate | Missing:
     """Average the correlations of several prompts (BiasConnect, Table 1).
 
-    With two prompts or more, the interval is Student's interval over the prompts, limited to [-1,
+    With two prompts or more, the interval is Student's interval over the prompts, clipped to [-1,
     1].
 
     Parameters

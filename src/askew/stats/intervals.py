@@ -1,4 +1,4 @@
-"""Tools for statistical inference: bootstrap, intervals, test inversion, nulls, multiple tests."""
+"""Tools for inference: bootstrap, intervals, test inversion, null values, multiple testing."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +18,7 @@ BOUNDED_FORM: CorrectedForm = "(value - null) / (max - null)"
 POINT = 1e-9  # an interval at this level is as good as a point: the median-unbiased estimate
 ENOUGH = 10  # null draws as large as a score from which its p-value is known well enough
 LEAST_IMAGES = 3
-"""Minimum number of images that are needed to compute an interval by resampling.
+"""Minimum number of images needed to compute an interval by resampling.
 
 All resamples of one image are equal, and half of the resamples of two images contain only one image.
 """
@@ -27,7 +27,7 @@ TOLERANCE = 1e-9  # scores closer than this count as equal, so that rounding dec
 
 
 def tail(level: float) -> float:
-    """Return the probability that a central interval leaves out on each side, in (0, 0.5)."""
+    """Return the probability, in (0, 0.5), that a central interval leaves out on each side."""
     if not 0 < level < 1:
         raise ValueError(f"level is {level}; it must lie between 0 and 1")
     return (1 - level) / 2
@@ -39,7 +39,7 @@ def student_stretch(level: float, freedom: int) -> float:
 
 
 def fisher_interval(r: float, error: float, level: float) -> tuple[float, float]:
-    """Return the interval of a correlation, computed as a normal interval on Fisher's z scale.
+    """Return the interval for a correlation, computed as a normal interval on Fisher's z scale.
 
     Parameters
     ----------
@@ -127,13 +127,13 @@ def bootstrap_errors(pictures: Floats, draws: int, rng: np.random.Generator) -> 
 
 
 def percentile_interval(draws: Floats, level: float) -> tuple[float, float]:
-    """Return the low and high end of the central interval of bootstrap draws."""
+    """Return the lower and upper limit of the central interval of bootstrap draws."""
     low, high = quantile(draws, [tail(level), 1 - tail(level)])
     return float(low), float(high)
 
 
 def quantile(draws: Floats, shares: ArrayLike) -> Floats:
-    """Return the same quantiles as `numpy.quantile`, but for few draws in a fifth of the time.
+    """Return the same quantiles as `numpy.quantile`, in a fifth of the time if there are few draws.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def from_enough(estimate: Estimate, *images: int) -> Estimate:
     estimate
         The estimate.
     *images
-        Number of images of each resampled set.
+        Number of images in each resampled set.
     """
     if min(images) >= LEAST_IMAGES:
         return estimate
@@ -186,15 +186,16 @@ def first_accepted(
     Parameters
     ----------
     accepts
-        Function that tests a position on each path and returns True where it accepts the position.
+        Function that tests one position on each path, and returns True for each path on which the
+        position is accepted.
     start, stop : array, (...)
         First and last position on each path. The function returns `stop` if no earlier position is
         accepted.
     steps
         Number of bisections.
     accepted : array, (...), optional
-        Result of the test at `start`, if it is known. Where it is True, the function returns
-        `start`.
+        Result of the test at `start`, if it is known. Where `accepted` is True, the function
+        returns `start`.
     """
     at_start = np.asarray(accepts(np.asarray(start)) if accepted is None else accepted)
     rejected = np.asarray(start)
@@ -213,10 +214,10 @@ def p_value(value: float, null_draws: Floats) -> float:
 
 
 def p_by_rounds(observed: ArrayLike, rounds: Iterable[Floats]) -> Floats:
-    """Return the p-value of each score, from several rounds of null draws.
+    """Compute the p-value of each score from several rounds of null draws.
 
-    Each round is an array of shape (draws, ...). The function stops early when null draws have
-    reached each score `ENOUGH` times.
+    Each round is an array of shape (draws, ...). The function stops early once at least `ENOUGH`
+    null draws have reached each score.
     """
     reached = np.zeros(np.shape(observed))
     draws = 0
@@ -229,9 +230,9 @@ def p_by_rounds(observed: ArrayLike, rounds: Iterable[Floats]) -> Floats:
 
 
 def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -> Estimate:
-    """Add the null, the p-value and the chance-corrected value to a score that has a maximum.
+    """Add the null value, the p-value and the chance-corrected value to a score with a maximum.
 
-    The corrected value is not clipped. It is None if the null equals the maximum.
+    The corrected value is not clipped. It is None if the null value equals the maximum.
     """
     room = maximum - null
     if room <= TOLERANCE:
@@ -243,13 +244,13 @@ def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -
 
 
 def less_null(estimate: Estimate, null: float, p: float | None) -> Estimate:
-    """Add the null, the p-value and the corrected value (value minus null) to a signed score."""
+    """Add the null value, p-value and corrected value (value minus null) to a signed score."""
     difference = estimate.value - null
     return replace(estimate, null=null, corrected=difference, corrected_form="value - null", p=p)
 
 
 def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
-    """Return the ends of an interval after widening it for `tests` simultaneous estimates.
+    """Return the limits of an interval that is widened for `tests` simultaneous estimates.
 
     Bonferroni's correction is used. Each half of the interval is treated as a normal quantile times
     a standard error.
@@ -263,13 +264,13 @@ def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
 
 
 def ends(estimate: Estimate) -> tuple[float, float]:
-    """Return the low and high end of the interval. Without an interval, both are the value."""
+    """Return the limits of the interval. If there is no interval, both limits are the value."""
     low, high = (estimate.value if end is None else end for end in (estimate.low, estimate.high))
     return low, high
 
 
 def sure_ends(estimate: Estimate) -> tuple[float, float]:
-    """Return the low and high end of the interval. Without an interval, both are infinite."""
+    """Return the limits of the interval. If there is no interval, the limits are infinite."""
     low = -math.inf if estimate.low is None else estimate.low
     high = math.inf if estimate.high is None else estimate.high
     return low, high
@@ -282,7 +283,7 @@ def mover(
     of_b: tuple[float, float],
     correlation: float = 0.0,
 ) -> tuple[float, float]:
-    """Return the interval of a - b from the intervals of a and b (MOVER; Zou and Donner 2008).
+    """Return the interval for a - b from the intervals for a and b (MOVER; Zou and Donner 2008).
 
     Parameters
     ----------
@@ -305,7 +306,8 @@ def mover(
 def positive_counts(counts: ArrayLike, name: str = "counts", whole: bool = False) -> Floats:
     """Return counts as an array, and check that each row has an observation.
 
-    Raises NotEnoughData for a row of zeros, and ValueError for negative or infinite numbers.
+    The function raises NotEnoughData if a row contains only zeros, and ValueError if a number is
+    negative or infinite.
     """
     c = np.asarray(counts, dtype=float)
     is_positive = c.ndim > 0 and ((c >= 0) & (c < np.inf)).all()
@@ -335,19 +337,19 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
 
 
 def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, list[float]]]:
-    """Return p and q for each family of tests, and consistent q-values for the members.
+    """Return p and q for each family of tests, and consistent q-values for the family's members.
 
-    The p of a family comes from the first step of Holm (1979), min(1, m * smallest p). Its q comes
-    from Benjamini and Hochberg's method over all families. The q of a member is its Holm-adjusted p
-    times the ratio q / p of the family, because selected families are tested at a reduced level
-    (Benjamini & Bogomolov 2014). So if a member's q is below a level, the q of its family is also
-    below this level. If the q of a family is below a level, the q of at least one member is also
-    below this level.
+    The p of a family comes from the first step of Holm (1979), min(1, m * smallest p). The q of a
+    family comes from Benjamini and Hochberg's method, applied to all families. The q of a member is
+    its Holm-adjusted p times the ratio q / p of the family, because selected families are tested at
+    a reduced level (Benjamini & Bogomolov 2014). So if a member's q is below a level, the q of its
+    family is also below this level. If the q of a family is below a level, the q of at least one
+    member is also below this level.
 
     Parameters
     ----------
     tests
-        p-values of the members of each family, at least one per family.
+        For each family, the p-values of its members. Each family has at least one member.
 
     Returns
     -------

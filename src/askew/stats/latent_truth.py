@@ -3,15 +3,15 @@
 Each image has an unknown true value t with probability pi_t. Given t, a rater chooses the value v
 with probability R_tv, and the instrument independently chooses the label a with probability C_ta.
 The EM algorithm maximizes the likelihood. If each image has only one rater, R cannot be estimated,
-so the rater's labels count as the truth.
+so the rater's label is taken as the true value.
 
-"True" means the label that most raters of this kind would give. The raters of an image are a random
-sample of all raters, so a single matrix R describes all of them. Images may have weights if the
-sample is stratified by the instrument's labels.
+"True" means the label that most raters of this kind would give. The raters of each image are
+assumed to be a random sample of all raters, so a single matrix R describes all of them. Images may
+have weights if the sample is stratified by the instrument's labels.
 
 For the intervals, askew resamples the images within their strata and repeats EM. Each interval is a
-Wilson interval at the effective sample size: the number of independent images that would give the
-same variance. Its width is therefore above 0 even for a share of 0 or 1.
+Wilson interval at the effective sample size, which is the number of independent images that would
+give the same variance. A Wilson interval has a positive width even for a share of 0 or 1.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,10 @@ from askew.types import Estimate
 ITERATIONS = 200
 TOLERANCE = 1e-6
 STEPS_OF_DRAWS = 100
-"""Maximum number of EM steps for a resample. EM then starts at the estimate from all images."""
+"""Maximum number of EM steps for a resample.
+
+For resamples, EM starts at the estimate from all images.
+"""
 
 PSEUDO_COUNT = 0.1
 """Number added to each row of counts when estimating R and C, so that no label is impossible."""
@@ -37,16 +40,17 @@ PSEUDO_COUNT = 0.1
 
 @dataclass(frozen=True)
 class RatedLabels:
-    """Votes of raters and labels of an instrument for the same images.
+    """Votes from raters and labels from an instrument for the same images.
 
     Attributes
     ----------
     votes : array, (images, values)
         Number of raters who chose each value.
     labels : array, (images,)
-        Index of the instrument's label. Labels that are not a value have indexes after the values.
+        Index of the instrument's label. Labels that are not a value of the axis have the indexes
+        after the values.
     kinds : int
-        Number of different labels, including labels that are not a value.
+        Number of different labels, including labels that are not a value of the axis.
     weights : array, (images,)
         Number of images in the run that each image represents.
     strata : array, (images,)
@@ -131,8 +135,8 @@ class InstrumentErrors:
     shares : array, (values,)
         Shares of the true values among the weighted images.
     counts : array, (values, values)
-        Effective sample size by true value (rows) and label (columns), for correcting shares.
-        Labels that are not a value are left out.
+        Effective sample size for each true value (rows) and each label (columns), for correcting
+        shares. Labels that are not a value of the axis are left out.
     """
 
     rates: tuple[tuple[Estimate, ...], ...]
@@ -182,7 +186,10 @@ def instrument_errors(
 
 
 def _rate(rate: float, variance: float, size: float, labeled: int, level: float) -> Estimate:
-    """Return a rate with a Wilson interval at the sample size that gives the rate this variance."""
+    """Return a rate with a Wilson interval.
+
+    Its sample size is chosen to match the given variance.
+    """
     images = max(size, 1.0)
     inside = (rate * images + 0.5) / (images + 1)
     effective = min(inside * (1 - inside) / max(variance, 1e-12), labeled)
@@ -200,7 +207,7 @@ def _rate(rate: float, variance: float, size: float, labeled: int, level: float)
 
 @dataclass(frozen=True)
 class _Patterns:
-    """Distinct combinations of votes, label and stratum, and the number of images with each."""
+    """Distinct combinations of votes, label and stratum, with the number of images of each."""
 
     votes: Floats
     labels: NDArray[np.int64]
@@ -308,7 +315,7 @@ def _rows(counts: Floats) -> Floats:
 
 
 def votes_of(codes: ArrayLike, values: int) -> NDArray[np.int64]:
-    """Return how many raters chose each value for each image, of shape (images, values).
+    """Return an array of shape (images, values): the number of raters who chose the value.
 
     Parameters
     ----------

@@ -1,15 +1,16 @@
 """Sequential tests: askew adds images and tests repeatedly, until it reaches a verdict.
 
-A look tests all images so far against the reference, by Pearson's mid-p (`goodness_of_fit`). The
-number of images doubles at every second look. The **sequential p** is computed from the smallest p
-of all looks so far. It is the probability that a model without bias has a p as small as this at any
-look, up to the maximum number of images. All looks have the same significance level, as in Pocock's
-design (1977, Biometrika 64, 191-199). The smallest p never increases, so a sequential p is valid
-whenever and for whatever reason sampling stops.
+Each of these tests is called a look. It compares all images so far with the reference, by the mid-p
+of Pearson's statistic (`goodness_of_fit`). The number of images doubles at every second look. The
+**sequential p** is computed from the smallest p of all looks so far. The sequential p is the
+probability that a model without bias has a p-value as small as this at any look, up to the maximum
+number of images. All looks have the same significance level, as in Pocock's design (1977,
+Biometrika 64, 191-199). The smallest p never increases, so a sequential p is valid regardless of
+when and why sampling stops.
 
 When sampling stops, askew reports *repeated confidence intervals* (Jennison and Turnbull 1989, JRSS
-B 51, 305-361). The interval at each look has a higher level, so that the intervals of all looks
-together contain the model's true value with the desired confidence.
+B 51, 305-361). The interval at each look has a raised confidence level, so that with the desired
+confidence, the intervals at all looks contain the model's true value.
 """
 
 from collections.abc import Sequence
@@ -42,7 +43,7 @@ def looks(most: int) -> tuple[int, ...]:
 def look_p(
     counts: ArrayLike, reference: tuple[float, ...], errors: ReadingErrors | None = None
 ) -> float:
-    """Return the mid-p of the images at one look, or 1 if there are no images.
+    """Return the mid-p value for the images at one look, or 1 if there are no images.
 
     Parameters
     ----------
@@ -68,12 +69,12 @@ def sequential_p(
     reference: tuple[float, ...],
     errors: ReadingErrors | None = None,
 ) -> float:
-    """Return the probability that a model without bias has a p this small at any look.
+    """Return the probability that a model without bias has a p-value this small at any look.
 
     Parameters
     ----------
     smallest_p
-        Smallest p of the looks so far.
+        Smallest p-value at any look so far.
     sizes
         Number of labeled images at each look, including looks that were not needed.
     reference : tuple of float, (K,)
@@ -88,17 +89,18 @@ def sequential_p(
 
 
 def paired_sequential_p(smallest_p: float, sizes: Sequence[int], values: int) -> float:
-    """Return the probability of such a small p at any look at two sets with equal true shares.
+    """Return the probability that two sets with equal true shares have a p this small at any look.
 
-    The p of a look comes from exchanges of images between the sets (`stats.exchange`). Over the
-    looks it is distributed as p of the squared length of sums of normal vectors with one component
-    less than the axis has values. This is exact for many images, and conservative for few images,
-    whose p-values take few different levels.
+    The p-value at a look comes from random swaps of images between the sets (`stats.exchange`). The
+    function models the p-values at all looks with cumulative sums of normal vectors, which have one
+    component fewer than the axis has values. The p-value at a look is then a p-value for the
+    squared length of the sum. This is exact for many images. It is conservative for few images,
+    because their p-values can take only a few different levels.
 
     Parameters
     ----------
     smallest_p
-        Smallest p of the looks so far.
+        Smallest p-value at any look so far.
     sizes
         Number of images at each look, including looks that were not needed.
     values
@@ -110,7 +112,7 @@ def paired_sequential_p(smallest_p: float, sizes: Sequence[int], values: int) ->
 
 
 def look_confidence(sizes: Sequence[int], confidence: float) -> float:
-    """Return the level of each look's interval that gives all looks a joint confidence level.
+    """Return the confidence level that each look's interval needs for a given joint confidence.
 
     Parameters
     ----------
@@ -138,7 +140,7 @@ def _law(
 def _smallest_p_law(
     sizes: tuple[int, ...], reference: tuple[float, ...], key: bytes | None
 ) -> NullLaw:
-    """Return the null distribution of -p, where p is the smallest p of all looks."""
+    """Return the null distribution of -p, where p is the smallest p-value at any look."""
     values = len(reference)
     rng = np.random.default_rng([*sizes, values])
     errors = None
@@ -161,7 +163,7 @@ def _smallest_p_law(
 
 @lru_cache(maxsize=32)
 def _smallest_normal_p(sizes: tuple[int, ...], components: int) -> Floats:
-    """Return the smallest p over all looks in simulations of the mean of normal vectors, sorted."""
+    """Simulate means of normal vectors, and return the sorted smallest p-values over all looks."""
     rng = np.random.default_rng(sizes)
     steps = np.diff(np.array([0, *sizes]))
     squared = np.zeros((10 * PATHS, len(sizes)))

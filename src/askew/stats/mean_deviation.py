@@ -1,8 +1,8 @@
-"""Change in the mean deviation over several axes, between two image sets with the same seeds.
+"""Change in the mean deviation over several axes between two image sets with the same seeds.
 
 All axes are labeled in the same images, so their deviations are correlated. The standard error
 comes from bootstrap samples of the seeds. These samples keep the two images of a seed, and all
-labels of these images, together. A mean over several axes is nearly normal.
+labels of these images, together. A mean over several axes is nearly normally distributed.
 """
 
 import math
@@ -51,14 +51,14 @@ def mean_deviation_change(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the interval and p of a change in the mean deviation.
+    """Compute the interval and the p-value for a change in the mean deviation.
 
     Parameters
     ----------
     axes
         Labels on each axis, all for the same images.
     value
-        The change (after minus before), corrected for the bias due to few images.
+        The change (after minus before), corrected for the bias that small samples cause.
     rng
         Random generator for all draws.
     draws
@@ -69,7 +69,7 @@ def mean_deviation_change(
     Returns
     -------
     Estimate
-        The value with its interval, and the p of the test for a change.
+        The value with its interval, and the p-value of the test for a change.
     """
     images = len(axes[0].before)
     counts = bootstrap_weights(images, draws, rng) * images

@@ -36,17 +36,18 @@ def student_mean(
     Parameters
     ----------
     numbers : array, (n,)
-        The numbers. A single number, or two equal numbers, give no interval and no p.
+        Numbers to average. A single number, or two equal numbers, yield neither an interval nor a
+        p-value.
     level
         Confidence level of the interval, in (0, 1).
     interval
         Name of the interval's method.
     missing
-        Number of missing numbers, which the estimate only reports.
+        Number of missing numbers. The estimate only reports it.
     null
-        Mean under the null, for a two-sided test.
+        Mean under the null hypothesis of the two-sided test.
     bounds
-        Minimum and maximum possible mean. The interval is limited to this range.
+        Minimum and maximum possible mean. The interval is clipped to this range.
 
     Raises
     ------
@@ -85,8 +86,8 @@ def prompt_mean(
 ) -> Estimate:
     """Estimate the mean of numbers over prompts, where each number has a measurement error.
 
-    Two standard errors are computed: from the spread between prompts, and from the errors within
-    prompts. askew uses the larger of the two, because the numbers of a few prompts can agree by
+    askew computes two standard errors, from the spread between prompts and from the errors within
+    prompts. It uses the larger of the two, because the numbers of a few prompts can agree by
     chance. The interval is Student's t.
 
     Parameters
@@ -98,13 +99,13 @@ def prompt_mean(
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Number of missing numbers, which the estimate only reports.
+        Number of missing numbers. The estimate only reports it.
     bounds
-        Minimum and maximum possible mean. The interval is limited to this range.
+        Minimum and maximum possible mean. The interval is clipped to this range.
     rng
-        Random generator for the sign flips of a two-sided test of the mean against 0. For at most
-        12 numbers, all flips are enumerated, and p is the mid-p, which is at least 1 / 2**prompts.
-        None for no test.
+        Random generator for the sign flips of a two-sided test of the mean against 0; None for no
+        test. For at most 12 numbers, all sign flips are enumerated, and p is the mid-p, which is at
+        least 1 / 2**prompts.
 
     Raises
     ------
@@ -142,9 +143,9 @@ def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estima
     """Estimate the mean CAS of a value over the prompts of a domain (TIBET, section 5.2).
 
     The interval is Student's interval over prompts, extended downward by the mean of `apart` and
-    upward by twice this mean. It is unknown whether image sets differ in few or in all concepts,
-    but this is similar for all prompts of a domain. So more prompts do not reduce this error
-    (docs/reference/calibration.md).
+    upward by twice this mean. This extension covers an error that is similar for all prompts of a
+    domain: the images do not reveal whether two sets differ in only a few concepts or in all of
+    them. So more prompts do not reduce this error (docs/reference/calibration.md).
 
     Parameters
     ----------
@@ -166,8 +167,8 @@ def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estima
 def mean_cas_contrast(contrasts: ArrayLike, plug_ins: ArrayLike, level: float = 0.95) -> Estimate:
     """Estimate the mean CAS contrast of a value over the prompts of a domain, tested against 0.
 
-    The interval is Student's interval over prompts. It is extended by the mean bias correction, in
-    the direction of this correction.
+    The interval is Student's interval over prompts. The interval is extended by the mean bias
+    correction, in the direction of this correction.
 
     Parameters
     ----------
@@ -212,8 +213,8 @@ def with_student(
     interval
         Name of the interval's method.
     null
-        Mean under the null, for a two-sided test. If the standard error is 0, p is 1 if the mean
-        equals the null, and 0 if it does not.
+        Mean under the null hypothesis of the two-sided test. If the standard error is 0, p is 1 if
+        the mean equals the null value, and 0 if not.
     """
     reach = float(scipy.stats.t.isf(tail(level), freedom)) * error
     p = None
@@ -238,12 +239,13 @@ def with_student(
 def search_difference(
     first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], level: float
 ) -> Estimate:
-    """Estimate how much two searches differ in the mean loss of their best prompts.
+    """Estimate the difference between two searches in the mean loss of their best prompts.
 
-    The value is the mean loss of the second search minus the mean loss of the first search. If it
-    is below 0, the second search is better. With two or more runs, the searches are paired by run,
-    and the interval is for the mean difference over runs. With a single run, the interval is for
-    the mean difference over similar prompts, and does not account for the variation between runs.
+    The value is the mean loss of the second search minus the mean loss of the first search. If the
+    difference is below 0, the second search is better. With two or more runs, the searches are
+    paired by run, and the interval is for the mean difference over runs. With a single run, the
+    interval is for the mean difference over similar prompts, and does not account for the variation
+    between runs.
 
     Parameters
     ----------
@@ -258,7 +260,7 @@ def search_difference(
     NotEnoughData
         If there is no run, or a run has no loss.
     ValueError
-        If the numbers of runs differ.
+        If the two searches have different numbers of runs.
     """
     if len(first) != len(second):
         raise ValueError(

@@ -1,7 +1,8 @@
-"""Shares in all images if some labels are missing, possibly for reasons that depend on the label.
+"""Shares in all images, including images whose labels are missing for unknown reasons.
 
-askew assumes nothing about why labels are missing: each missing label may be any value. So even
-infinitely many images would show only that the share of a value lies between two bounds.
+askew assumes nothing about why labels are missing. The reason may depend on the true value, so each
+missing label may be any value. So even infinitely many images would show only that the share of a
+value lies between two bounds.
 """
 
 import math
@@ -14,24 +15,24 @@ from askew.stats.intervals import Floats, tail
 from askew.stats.shares import axis_counts, share_end
 
 WIDEST = 40.0
-"""Maximum distance between the bounds, in standard errors, for computing the tail."""
+"""Limit on the distance between the bounds, in standard errors, when the tail is computed."""
 
 
 def worst_case_intervals(
     counts: ArrayLike, missing: int, *, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Return intervals for the shares in all images, whatever the reason why labels are missing.
+    """Return intervals for the shares in all images, for any reason why labels are missing.
 
     The lower bound of a value's share counts no missing label as this value, and the upper bound
-    counts all missing labels as this value. The ends of the interval are computed as by Imbens and
-    Manski (2004, Eq. 6 and 7), with mid-P limits instead of normal limits. The interval contains
-    the true share with probability `level`, wherever the true share lies between the two bounds. If
-    no labels are missing, it is the interval of `share_intervals`.
+    counts all missing labels as this value. The ends of the interval follow Imbens and Manski
+    (2004, Eq. 6 and 7), but are mid-P limits instead of normal limits. The interval contains the
+    true share with probability `level`, regardless of where the true share lies between the two
+    bounds. If no labels are missing, the interval equals the interval from `share_intervals`.
 
     Parameters
     ----------
     counts : array, (K,)
-        Number of images by label.
+        Number of images with each label.
     missing
         Number of images without a label.
     level
@@ -58,8 +59,8 @@ def worst_case_intervals(
 def imbens_manski_tail(lowest: float, highest: float, n: int, level: float) -> float:
     """Return the probability that an interval leaves out on each side.
 
-    It is (1 - level) / 2 if both bounds are equal. It rises to 1 - level if the bounds are far
-    apart, because the true share can then be close to only one bound.
+    The probability is (1 - level) / 2 if both bounds are equal. It rises to 1 - level if the bounds
+    are far apart, because the true share can then be close to only one of them.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ def imbens_manski_tail(lowest: float, highest: float, n: int, level: float) -> f
 
 
 def closest_counts(counts: ArrayLike, missing: int, reference: ArrayLike) -> Floats:
-    """Fill in missing labels so that the counts are as close to a reference as possible.
+    """Fill in missing labels so that the counts are as close as possible to a reference.
 
     Each missing label in turn becomes the value with the smallest ratio of (count + 0.5) to the
     expected share. This minimizes Pearson's statistic, which is a sum of convex terms.
@@ -94,7 +95,7 @@ def closest_counts(counts: ArrayLike, missing: int, reference: ArrayLike) -> Flo
     Parameters
     ----------
     counts : array, (K,)
-        Number of images by label.
+        Number of images with each label.
     missing
         Number of images without a label.
     reference : array, (K,)

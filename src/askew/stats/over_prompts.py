@@ -1,12 +1,12 @@
 """Shares of values in the images of several prompts, where each prompt is a cluster.
 
-Images of the same prompt are similar. So a set of images from a few prompts contains less
-information about all prompts than an equally large set from many prompts. The design effect is the
-variance of the shares observed between prompts, divided by the variance that independent images
-would have (Rao and Scott 1981). Tests and intervals use the effective sample size: the number of
-independent images that would have the same sampling error. If prompts vary no more than independent
-images would, it equals the number of images. So if each prompt has one image, every image counts in
-full.
+Images of the same prompt are similar. So images from a few prompts contain less information about
+all prompts than the same number of images from many prompts. The design effect is the observed
+variance of shares between prompts, divided by the variance that independent images would have (Rao
+and Scott 1981). Tests and intervals use the effective sample size: the number of independent images
+that would have the same sampling error. If prompts vary no more than independent images would, the
+effective sample size equals the number of images. This is always the case if each prompt has only
+one image.
 """
 
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ class PromptCounts:
     Attributes
     ----------
     counts : array, (prompts, K)
-        Number of images by prompt and label, at least one per prompt.
+        Number of images for each prompt and label, at least one image per prompt.
     references : array, (prompts, K)
         Reference shares of each prompt.
     """
@@ -64,7 +64,7 @@ class PromptCounts:
 
     @property
     def together(self) -> Floats:
-        """Number of images of all prompts by label."""
+        """Number of images with each label, summed over all prompts."""
         return np.asarray(self.counts.sum(axis=0))
 
     @property
@@ -90,9 +90,9 @@ class PromptCounts:
     def independent_images(self, level: float = 0.95) -> int:
         """Return the effective sample size, at least 1.
 
-        It is the number of images divided by the design effect. For few prompts it is reduced
-        further, because Student's t replaces the normal quantile. If the design effect is 1, it is
-        the number of images.
+        It is the number of images divided by the design effect. If there are few prompts, it is
+        reduced further, because Student's t replaces the normal quantile. If the design effect is
+        1, it equals the number of images.
         """
         n = int(self.sizes.sum())
         effect = self.design_effect()
@@ -104,8 +104,8 @@ class PromptCounts:
 def shares_over_prompts(prompts: PromptCounts, *, level: float = 0.95) -> tuple[Estimate, ...]:
     """Estimate the share of each value in the images of all prompts.
 
-    The interval is mid-P Clopper-Pearson if all images count as independent. If they do not, it is
-    a Wilson interval at the effective sample size.
+    If the design effect is 1, the interval is a mid-P Clopper-Pearson interval. If it is larger,
+    the interval is a Wilson interval at the effective sample size.
 
     Parameters
     ----------
@@ -138,10 +138,10 @@ def distance_over_prompts(
     level: float = 0.95,
     reference_images: int | None = None,
 ) -> Estimate:
-    """Estimate the distance of the shares in all prompts together from the mean reference.
+    """Estimate the distance between the shares over all prompts and the mean reference.
 
-    The interval and the null are computed as in `shares.distance_estimate`, at the effective sample
-    size.
+    The interval and the null value are computed as in `shares.distance_estimate`, at the effective
+    sample size.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def distance_over_prompts(
     p
         p-value from `over_prompts_test`.
     distance
-        A name of `distance.DISTANCES`, or a function of two distributions.
+        Name of a distance in `distance.DISTANCES`, or a function of two distributions.
     rng
         Random generator for all draws.
     draws
@@ -158,7 +158,7 @@ def distance_over_prompts(
     level
         Confidence level of the interval, in (0, 1).
     reference_images
-        Number of images from which the references were counted. None if they are exact.
+        Number of images from which the references were computed. None if they are exact.
     """
     measure = distance_named(distance)
     together = prompts.together
@@ -187,18 +187,18 @@ def over_prompts_test(
 ) -> FitTest:
     """Test whether the images of all prompts together have the reference shares.
 
-    p is the larger of two p-values. The first p-value treats all images as images of one prompt.
-    The second p-value divides Pearson's statistic by the design effect (Rao and Scott 1981) and
-    uses an F distribution.
+    p is the larger of two p-values. The first p-value treats all images as if they had the same
+    prompt. The second p-value divides Pearson's statistic by the design effect (Rao and Scott 1981)
+    and uses an F distribution.
 
     Parameters
     ----------
     prompts
         Labels of the images.
     reference_images
-        Number of images from which the references were counted. None if they are exact.
+        Number of images from which the references were computed. None if they are exact.
     errors
-        Known errors of the labels.
+        Known labeling errors.
     """
     pooled = reference_test(
         prompts.together, prompts.reference, reference_images=reference_images, errors=errors
@@ -212,7 +212,7 @@ def over_prompts_test(
 def _clustered_p(
     prompts: PromptCounts, errors: ReadingErrors | None, reference_images: int | None
 ) -> float:
-    """Return p by Rao and Scott's method, or 0 if prompts vary no more than independent images."""
+    """Return Rao and Scott's p-value, or 0 if prompts vary no more than independent images."""
     effect = prompts.design_effect(errors)
     if effect <= 1:
         return 0.0
@@ -230,5 +230,5 @@ def _counts(counts: ArrayLike) -> Floats:
     if c.ndim != 2 or (c.sum(axis=1) > 0).sum() < 2:
         raise NotEnoughData("two prompts with labeled images are needed")
     if not c.sum(axis=1).all():
-        raise ValueError("a prompt has no labeled image; leave it out")
+        raise ValueError("a prompt has no labeled images; leave out this prompt")
     return c

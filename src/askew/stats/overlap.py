@@ -2,9 +2,9 @@
 
 If two masks each cover 30 % of an image and their pixels are independent, their IoU is .176.
 Attention maps are smooth and similar in all images, so even maps from *different* images of a
-prompt have a higher IoU. askew uses the overlap between different images as the null. Functions
-raise NotEnoughData if there is no image, or if two masks are both empty, because their overlap is
-not defined. They raise ValueError for shapes that do not match.
+prompt have a higher IoU than this. askew uses the overlap between different images as the null
+value. Functions raise NotEnoughData if there is no image, or if both masks of a pair are empty,
+because their overlap is then not defined. They raise ValueError if shapes do not match.
 """
 
 from dataclasses import replace
@@ -80,7 +80,7 @@ def iou(a: ArrayLike, b: ArrayLike) -> Floats:
     Returns
     -------
     array, (...)
-        IoU, from 0 for disjoint masks to 1 for equal masks.
+        IoU, from 0 for disjoint masks to 1 for identical masks.
     """
     first, second = _pair(a, b)
     return _shared((first & second).sum(axis=(-2, -1)), (first | second).sum(axis=(-2, -1)))
@@ -112,7 +112,7 @@ def iou_matrix(a: ArrayLike, b: ArrayLike) -> Floats:
     Parameters
     ----------
     a, b : array of bool, (n, H, W)
-        Masks of n images.
+        Masks for n images.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def iou_matrix(a: ArrayLike, b: ArrayLike) -> Floats:
     """
     first, second = _flat_pair(a, b)
     if not len(first):
-        raise NotEnoughData("there is no image, and at least one is needed")
+        raise NotEnoughData("there are no images; at least one image is needed")
     shared = (first @ second.T).astype(float)
     p = first.sum(axis=1, dtype=float)
     q = second.sum(axis=1, dtype=float)
@@ -135,7 +135,7 @@ def _shared(common: NDArray[Any], union: NDArray[Any]) -> Floats:
 
 
 def covered(masks: ArrayLike, regions: ArrayLike) -> Floats:
-    """Compute which share of each region each mask covers (BiasMap, supplement F).
+    """Compute the share of each region that each mask covers (BiasMap, supplement F).
 
     The diagonal contains the accuracy of each mask for the region in the same image. The diagonal
     of `covered(~masks, ~regions)` contains the accuracy of the complements.
@@ -143,7 +143,7 @@ def covered(masks: ArrayLike, regions: ArrayLike) -> Floats:
     Parameters
     ----------
     masks, regions : array of bool, (n, H, W)
-        Masks and regions of n images.
+        Masks and regions for n images.
 
     Returns
     -------
@@ -165,14 +165,14 @@ def covered(masks: ArrayLike, regions: ArrayLike) -> Floats:
 def entanglement(
     matrix: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95, missing: int = 0
 ) -> tuple[Estimate, Estimate | Missing]:
-    """Estimate the mean IoU of two concepts, and the corrected mean (BiasMap, Eq. 6).
+    """Estimate the mean IoU of two concepts, and the mean corrected for chance (BiasMap, Eq. 6).
 
-    The interval of the mean is Student's interval over images. The null is the mean IoU between one
-    concept in one image and the other concept in another image of the prompt. p comes from
-    permuting the images of one concept. The corrected mean is (mIoU - null) / (1 - null). The null
-    also has a sampling error, so the interval of the corrected mean is Student's interval over the
-    pseudo-values of a jackknife. With fewer than three images, there is no interval, no null and no
-    corrected mean.
+    The interval of the mean is Student's interval over images. The null value is the mean IoU
+    between one concept in one image and the other concept in another image of the prompt. p comes
+    from permuting the images of one concept. The corrected mean is (mIoU - null) / (1 - null). The
+    null value also has a sampling error, so the interval of the corrected mean is Student's
+    interval over jackknife pseudo-values. With fewer than three images, there is no interval, no
+    null value and no corrected mean.
 
     Parameters
     ----------
@@ -185,13 +185,13 @@ def entanglement(
     level
         Confidence level of the intervals, in (0, 1).
     missing
-        Number of images without a map, which the estimate only reports.
+        Number of images without a map. The estimate only reports this number.
 
     Returns
     -------
     tuple
-        Mean IoU and corrected mean IoU. The corrected mean is Missing for fewer than three images,
-        and if all maps are equal.
+        Mean IoU and corrected mean IoU. The corrected mean is Missing if there are fewer than three
+        images, or if all maps are equal.
     """
     x = np.asarray(matrix, dtype=float)
     if x.ndim != 2 or x.shape[0] != x.shape[1]:
@@ -268,7 +268,7 @@ def bilinear(maps: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
         return x
 
     def weights(old: int, new: int) -> Floats:
-        """Return the weight of each old cell in each new cell along one side of a map."""
+        """Return the weights with which old cells contribute to new cells along one side."""
         centers = (np.arange(new) + 0.5) * old / new - 0.5
         return np.stack([np.interp(centers, np.arange(old), cell) for cell in np.eye(old)], axis=1)
 

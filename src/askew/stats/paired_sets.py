@@ -1,4 +1,4 @@
-"""Two image sets as arrays with one row per image. Some rows form pairs across the sets."""
+"""Two image sets as arrays with one row per image. Rows of different sets can form pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from askew.stats.intervals import Floats, array_of, bootstrap_weights, in_order
 from askew.stats.shares import axis_counts
 
 Keys = Sequence[int | None]
-"""Key of each image, or None for an image without a partner.
+"""For each image, a key that identifies its partner in the other set; None for no partner.
 
 Two images form a pair if they have the same key and are in different sets.
 """
@@ -19,9 +19,9 @@ Two images form a pair if they have the same key and are in different sets.
 
 @dataclass(frozen=True, slots=True)
 class PairedSets:
-    """Rows of two sets, divided into pairs and rows without a partner.
+    """Rows of two image sets, divided into pairs and rows without a partner.
 
-    Random draws do not depend on the order of the images.
+    The order of the images does not affect random draws.
 
     Attributes
     ----------
@@ -49,14 +49,14 @@ class PairedSets:
         first, second : array, (images, columns)
             The two sets.
         first_keys, second_keys : optional
-            Key of each image. Without keys there are no pairs.
+            Key of each image. If there are no keys, there are no pairs.
 
         Raises
         ------
         NotEnoughData
             If a set has no image.
         ValueError
-            If the columns differ, or a key occurs twice in a set.
+            If the sets have different columns, or a key occurs twice in a set.
         """
         a = array_of(first, "the first set")
         b = array_of(second, "the second set")
@@ -80,7 +80,8 @@ class PairedSets:
         Parameters
         ----------
         first, second : array, (K,)
-            Number of images by value. The rows of the sets have a 1 in the column of the value.
+            Number of images that show each value. Each row of the new sets has a 1 in the column of
+            the image's value.
         """
         a = axis_counts(first).astype(np.int64)
         b = axis_counts(second).astype(np.int64)
@@ -97,7 +98,7 @@ class PairedSets:
         return np.concatenate([self.pairs[1], self.rest[1]])
 
     def of_value(self, value: int) -> Self:
-        """Return the sets with two columns: 1 if an image shows the value, and 1 if it does not.
+        """Return sets with two columns: whether an image shows the value, and whether it does not.
 
         Parameters
         ----------
@@ -119,7 +120,7 @@ class PairedSets:
 
     @property
     def means(self) -> tuple[Floats, Floats]:
-        """Mean of the first set and mean of the second set, each of shape (columns,)."""
+        """Mean of each set, as two arrays of shape (columns,)."""
         return self.first.mean(axis=0), self.second.mean(axis=0)
 
     def resampled(self, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -167,7 +168,7 @@ def _rows_by_key(keys: Keys | None, n: int) -> dict[int, int]:
 
 
 def _resample_counts(n: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Count how often each resample contains each of n rows, of shape (draws, n)."""
+    """Draw resamples, and count (draws, n) how often each contains each of n rows."""
     if n == 0:
         return np.zeros((draws, 0))
     return bootstrap_weights(n, draws, rng) * n

@@ -1,4 +1,4 @@
-"""Weights for sending prompts so that several biases decrease together, without changing the model.
+"""Weights for sending several prompts to a model so that its images have less bias on several axes.
 
 A cell is a prompt that states values of some axes. The prompt itself is the cell that states no
 value. A policy sends the prompt of cell c with probability x_c, its weight. The resulting shares on
@@ -34,7 +34,7 @@ It prevents a count of 0 from excluding a value.
 """
 
 Cell = tuple[tuple[int, int], ...]
-"""Statements (axis, value) of a cell, in the order of axes."""
+"""Statements (axis, value) of a cell, in the order of the axes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class Goal:
     reference : array, (m,)
         Reference shares (or differences), with the same sum.
     distance : str
-        A name of `distance.DISTANCES`.
+        Name of a distance in `distance.DISTANCES`.
     weight : float
-        Weight of the distance in the sum; 0 for a goal that only has a bound.
+        Weight of the distance in the sum; 0 if the goal only has a bound.
     most : float, optional
-        Upper bound of the distance. Any excess over this bound has weight 1, regardless of
+        Upper bound on the distance. Any excess over this bound has weight 1, regardless of
         `weight`.
     """
 
@@ -71,7 +71,7 @@ class Goal:
             )
 
     def distance_of(self, weights: Floats) -> float:
-        """Return the distance from the reference for the mixture of cells with these weights."""
+        """Return the distance between the reference and the mixture of cells with these weights."""
         return float(distance_named(self.distance)(weights @ self.shares, self.reference))
 
 
@@ -96,20 +96,20 @@ def cells(sizes: Sequence[int], most: int) -> list[Cell]:
 
 
 def composed(cell: Cell, initial: ArrayLike, stated: Mapping[tuple[int, int], ArrayLike]) -> Floats:
-    """Predict a cell's shares from images of the prompt itself and of prompts with one statement.
+    """Predict a cell's shares from those of the prompt itself and of prompts with one statement.
 
-    p(y | x1, x2, …) ~ p(y) prod_i p(y | x_i) / p(y). This is exact if no statement is about y, and
-    the statements affect y independently of each other.
+    p(y | x1, x2, …) ~ p(y) prod_i (p(y | x_i) / p(y)). This prediction is exact if no statement is
+    about y, and the statements affect y independently of each other.
 
     Parameters
     ----------
     cell
         Statements of the cell.
     initial : array, (..., m)
-        Number of images by value, for the prompt itself.
+        Number of images of the prompt itself that show each value.
     stated
-        Number of images by value, for the prompt with each single statement. Each array has the
-        shape (..., m).
+        For each single statement, number of images of the prompt with this statement that show each
+        value. Each array has the shape (..., m).
     """
     start = _log_shares(initial)
     ratios = [_log_shares(stated[statement]) - start for statement in cell]
@@ -126,18 +126,18 @@ def plan_policy(
 ) -> Floats:
     """Compute the weights that minimize the sum of weighted distances and costs.
 
-    If more than `max_prompts` cells get a weight, askew drops the cells with the smallest weights,
-    a quarter of the excess at a time. It then recomputes the weights of the remaining cells. It
-    never drops the first cell, which is the prompt itself.
+    If more than `max_prompts` cells have nonzero weights, askew drops the cells with the smallest
+    weights, a quarter of the excess at a time. After each step, it recomputes the weights of the
+    remaining cells. It never drops the first cell, which is the prompt itself.
 
     Parameters
     ----------
     goals
-        Goals for the same cells in the same order.
+        Goals. Each goal lists the shares of the same cells in the same order.
     costs : array, (cells,), optional
         Cost of each cell per unit of weight.
     max_prompts
-        Maximum number of cells that get a weight. None for no limit.
+        Maximum number of cells with nonzero weights; None for no limit.
 
     Returns
     -------
@@ -213,16 +213,16 @@ def _solved(goals: Sequence[Goal], cost: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """Linear forms of the distances of all goals.
+    """Linear forms that define the distances of all goals.
 
     Attributes
     ----------
     mixed : array, (forms, cells)
-        Value of each form for the shares of each cell.
+        Value of each linear form for the shares of each cell.
     references : array, (forms,)
-        Value of each form for the reference shares.
+        Value of each linear form for the reference shares.
     distances : sparse array, (goals, forms)
-        Weight of each form in the distance of its goal.
+        Weight of each linear form in the distance of its goal.
     bounded : list of int
         Indexes of the goals that have a bound.
     most : list of float

@@ -1,20 +1,21 @@
-"""Power of tests of shares: how large a deviation must be for a test to detect it.
+"""Power of tests for shares: how large a deviation must be for a test to detect it.
 
 A test compares the shares of K values with reference shares. Under the alternative, one value k
 becomes more frequent: the shares are (1 - t) reference + t e_k. The distance of these shares from
-the reference, t d(e_k, reference), is the *deviation*. For the total variation it is t (1 -
-reference_k). askew computes the power for the value k whose increase is hardest to detect.
+the reference, t d(e_k, reference), is the *deviation*. For the total variation distance, the
+deviation is t (1 - reference_k). askew computes the power for the value k whose increase is hardest
+to detect.
 
 There are two tests:
 
-- `fit_power`: Pearson's test of one image set against its reference, by its mid-p
-  (`goodness_of_fit`). The power is the probability of all counts that the test rejects. It is
-  computed exactly if the possible counts can be enumerated, and by simulation if there are too
+- `fit_power`: Pearson's test of one image set against its reference, based on the mid-p
+  (`goodness_of_fit`). The power is the total probability of all counts that the test rejects. askew
+  computes it exactly if the possible counts can be enumerated, and by simulation if there are too
   many. Labels may have known errors.
-- `exchange_power`: the test of whether two sets of the same size have equal shares (`exchange`),
-  for images that do not form pairs. The first set has the reference shares. If the images form
-  pairs with the same seed, and the two images of a pair often have the same label, fewer images are
-  needed.
+- `exchange_power`: the test of whether two sets of the same size have equal shares (`exchange`).
+  The first set has the reference shares. The function is for images that do not form pairs. Fewer
+  images are needed if they do form pairs with the same seed, and the two images of a pair often
+  have the same label.
 """
 
 import math
@@ -38,7 +39,7 @@ from askew.stats.goodness_of_fit import (
 from askew.stats.intervals import Floats, first_accepted
 
 PowerFunction = Callable[[int, tuple[float, ...], float, float], float]
-"""Function that computes the power.
+"""Function that computes the power of a test.
 
 Its arguments are the number of images, the reference shares, the deviation and the significance
 level.
@@ -51,13 +52,13 @@ MOST_IMAGES = 100_000
 FIT_DRAWS = 20_000
 """Number of simulated image sets if there are too many possible counts to enumerate."""
 EXCHANGE_DRAWS = 20_000
-"""Number of simulated pairs of sets, for three or more values or for many images."""
+"""Number of simulated pairs of image sets, if there are three or more values or many images."""
 EXACT_IMAGES = 200
-"""Maximum set size for which the exchange test of two values enumerates all counts."""
+"""Largest set size for which all counts are enumerated in the exchange test for two values."""
 NEGLIGIBLE = 1e-10
-"""Probability below which counts are left out of a sum."""
+"""Counts whose probability is below this are left out of a sum."""
 STEADY = 0.1
-"""Fraction of additional images for which a test must keep its power.
+"""A test must also have its power with up to this fraction of additional images.
 
 An exact test can have less power with more images, because its critical value changes in steps.
 """
@@ -88,7 +89,7 @@ def alternatives(
 
 
 def largest_deviation(reference: tuple[float, ...], distance: str = "total_variation") -> float:
-    """Return the maximum deviation of any shares from the reference."""
+    """Return the maximum deviation that any shares can have from the reference."""
     return distance_max(normalised(np.array(reference, dtype=float)), distance)
 
 
@@ -102,7 +103,7 @@ def fit_power(
     distance: str = "total_variation",
     errors: ReadingErrors | None = None,
 ) -> float:
-    """Compute the power of Pearson's test of one image set against reference shares.
+    """Compute the power of Pearson's test, which compares one image set with reference shares.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ def fit_power(
     distance
         A name of `distance.DISTANCES`.
     errors
-        Known errors of the labels, for which the test corrects.
+        Known labeling errors, for which the test corrects.
 
     Raises
     ------
@@ -142,7 +143,7 @@ def fit_power(
 
 
 def _distinct(shares: list[Floats], reference: tuple[float, ...]) -> list[Floats]:
-    """If several alternatives are equal after permuting values, keep only one of them.
+    """Keep only one of several alternatives that are equal after permuting values.
 
     The permutation must not change the reference shares. If labels have no errors, the test has the
     same power for all of these alternatives.
@@ -166,7 +167,10 @@ def _rejected_counts(
 def _rejects(
     counts: Floats, reference: tuple[float, ...], level: float, errors: ReadingErrors | None
 ) -> NDArray[np.bool_]:
-    """Return, for each row of counts, whether the test rejects it. All rows have the same sum."""
+    """Check for each row of counts whether the test rejects these counts.
+
+    All rows have the same sum.
+    """
     images = int(counts[0].sum())
     if errors is None:
         expected = images * normalised(np.array(reference, dtype=float))
@@ -201,7 +205,7 @@ def images_needed(
     power: float = POWER,
     level: float = 0.05,
 ) -> int | None:
-    """Return the minimum number of images for a test to detect a deviation with a given power.
+    """Return the minimum number of images with which a test detects a deviation with a given power.
 
     With two values, the test also has this power for up to a fraction `STEADY` more images.
 
@@ -302,7 +306,10 @@ def detectable_distance(
 def _possible_alternatives(
     reference: tuple[float, ...], deviation: float, distance: str = "total_variation"
 ) -> list[Floats]:
-    """Return the alternatives with this deviation. Raise ValueError if there are none."""
+    """Return the alternatives with this deviation.
+
+    Raise ValueError if there are no alternatives.
+    """
     shares = alternatives(reference, deviation, distance)
     if deviation <= 0 or not shares:
         most = largest_deviation(reference, distance)
@@ -311,7 +318,7 @@ def _possible_alternatives(
 
 
 def _exact_exchange_power(images: int, first: Floats, second: Floats, level: float) -> float:
-    """Sum the probabilities of all pairs of counts that the test of two values rejects."""
+    """Sum the probabilities of all pairs of counts that the test for two values rejects."""
     number = np.arange(images + 1)
     of_first = scipy.stats.binom.pmf(number, images, first[0])
     of_second = scipy.stats.binom.pmf(number, images, second[0])
@@ -330,9 +337,9 @@ def _exact_exchange_power(images: int, first: Floats, second: Floats, level: flo
 def _simulated_exchange_power(images: int, first: Floats, second: Floats, level: float) -> float:
     """Return the fraction of simulated pairs of sets that the test rejects.
 
-    askew assumes that the statistic is chi-squared with K - 1 degrees of freedom under exchanges.
-    Multiplied by (N - 1) / N, where N is the number of images in both sets, its mean is exactly K -
-    1.
+    askew assumes that under exchanges, the statistic has a chi-squared distribution with K - 1
+    degrees of freedom. The statistic is multiplied by (N - 1) / N, where N is the number of images
+    in both sets, so that its mean is exactly K - 1.
     """
     rng = np.random.default_rng([images, len(first)])
     firsts = rng.multinomial(images, first, EXCHANGE_DRAWS).astype(float)
@@ -352,7 +359,7 @@ def _asymptotic_images(
     power: float,
     level: float,
 ) -> int:
-    """Return the approximate number of images, from a non-central chi-squared distribution."""
+    """Approximate the number of images needed, using a non-central chi-squared distribution."""
     target = normalised(np.array(reference, dtype=float))
     truth = alternatives(reference, deviation)[0]
     effect = float(pearson(truth, target))
@@ -370,7 +377,7 @@ def _asymptotic_images(
 
 
 def _steady(images: int, suffices: Callable[[int], bool]) -> int:
-    """Return the minimum number, at least `images`, from which on a test keeps its power."""
+    """Return the minimum number of images, at least `images`, from which a test keeps its power."""
     start = images
     number = images
     while number <= start + STEADY * start + 2:

@@ -1,22 +1,27 @@
-"""Shares in two conditions, such as the images of two models, that are paired by prompt.
+"""Shares of values in two conditions that have the same prompts, such as the images of two models.
 
-Images of the same prompt are similar, and prompts have different shares, so the unit of the test is
-the prompt. Under the null, the two conditions of a prompt, with all their images, are swapped with
-probability 1/2. Images with the same seed belong to the same prompt and are swapped together, so
-their common properties cancel out.
+A test compares the two conditions. Images of the same prompt are similar, and shares differ between
+prompts, so the test treats each prompt as a unit. It randomly chooses prompts, each with
+probability 1/2, and swaps all images of a chosen prompt between the two conditions. Two images with
+the same seed belong to the same prompt and are swapped together, so their common properties cancel
+out.
 
-The share of a value over all prompts is a weighted mean of the prompts' shares. A prompt p with n_p
-images in the first condition and m_p images in the second has the weight w_p = 2 n_p m_p / (n_p +
-m_p), as in the Mantel-Haenszel estimate. If these numbers are the same for all prompts, the
-weighted mean is the share in all images. If x_pk images of prompt p in the first condition and y_pk
-in the second show value k, the test statistic is
+The share of a value over all prompts is a weighted mean of the prompts' shares. Prompt p has n_p
+images in the first condition and m_p images in the second condition. Its weight is w_p = 2 n_p m_p
+/ (n_p + m_p), as in the Mantel-Haenszel estimate. If all prompts have the same n_p and the same
+m_p, the weighted mean equals the share in all images of a condition.
+
+The test statistic measures how much the weighted shares differ between the conditions. Let value k
+be shown by x_pk images of prompt p in the first condition, and by y_pk images in the second
+condition. The statistic is
 
     sum over k of (sum over p of w_p (x_pk / n_p - y_pk / m_p))**2 / t_k,
     t_k = sum over p of w_p (x_pk / n_p + y_pk / m_p).
 
-With one image per prompt and condition, it is the statistic of `exchange`. Swaps do not change any
-t_k. askew counts prompts with equal differences together. The distribution of the statistic is
-exact unless there are too many different sums over prompts.
+With one image per prompt and condition, this is the statistic that `exchange` uses. Swaps do not
+change any t_k. The null distribution of the statistic is computed exactly unless there are too many
+different sums over prompts. To reduce their number, askew groups prompts in which the two
+conditions have the same difference.
 """
 
 import math
@@ -45,24 +50,24 @@ from askew.stats.shares import wilson
 from askew.types import Estimate
 
 FEWEST_PAIRS = 6
-"""Minimum number of prompts for which swapping conditions can give a significant result."""
+"""Minimum number of prompts for which a test that swaps conditions can be significant."""
 MOST_SUMS = 20_000
-"""Maximum number of different sums over prompts for which the test is exact."""
+"""The test is exact for up to this many different sums over prompts."""
 BATCH = 20_000  # draws that are simulated together
 LARGEST_DENOMINATOR = 1_000_000
-"""Maximum common denominator for which prompts' differences are computed as exact fractions."""
+"""Differences are computed as exact fractions up to this common denominator."""
 
 Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class PromptPairs:
-    """Labels of the images in two conditions that have the same prompts.
+    """Label counts for the images in two conditions that have the same prompts.
 
     Attributes
     ----------
     first, second : array, (prompts, K)
-        Number of images by prompt and label in each condition, at least one per prompt.
+        Number of images in each condition for each prompt and label, at least one image per prompt.
     """
 
     first: Floats
@@ -77,7 +82,7 @@ class PromptPairs:
         NotEnoughData
             If there are fewer than two prompts.
         ValueError
-            If the shapes differ, or a prompt has no images.
+            If the two arrays have different shapes, or a prompt has no images.
         """
         x = np.asarray(first, dtype=float)
         y = np.asarray(second, dtype=float)
@@ -86,7 +91,7 @@ class PromptPairs:
         if len(x) < 2:
             raise NotEnoughData("two prompts with labeled images are needed")
         if not (x.sum(axis=1).all() and y.sum(axis=1).all()):
-            raise ValueError("a prompt has no labeled image; leave it out")
+            raise ValueError("a prompt has no labeled images; leave out this prompt")
         return cls(first=x, second=y)
 
     def of_value(self, value: int) -> Self:
@@ -118,13 +123,13 @@ class PromptPairs:
 
     @property
     def shares(self) -> tuple[Floats, Floats]:
-        """Shares over all prompts: in the first condition, and in the second condition."""
+        """Shares over all prompts in the first condition and in the second condition."""
         of_first, of_second = self._weighted()
         total = self.weights.sum()
         return of_first.sum(axis=0) / total, of_second.sum(axis=0) / total
 
     def exchanged(self, draws: int, rng: Generator) -> tuple[Floats, Floats]:
-        """Return the shares in both conditions after random swaps of the conditions per prompt.
+        """Return both conditions' shares after randomly swapping the conditions of each prompt.
 
         Parameters
         ----------
@@ -187,8 +192,8 @@ class PromptPairs:
     ) -> Estimate:
         """Estimate the share of a value in the first condition minus its share in the second.
 
-        The interval combines the intervals of both shares (MOVER; Newcombe 1998), with the
-        correlation between the conditions over prompts. p is the mid-p of the test that randomly
+        The interval combines the intervals of both shares (MOVER; Newcombe 1998), using the
+        correlation between the conditions across prompts. p is the mid-p of the test that randomly
         swaps the conditions of each prompt.
 
         Parameters
@@ -234,7 +239,7 @@ class PromptPairs:
         distance
             Name of a distance, as in `shares.distance_estimate`, or a function.
         rng
-            Random generator for the permutations. The mean distance after swaps is the null.
+            Random generator for the permutations. The mean distance after swaps is the null value.
         draws
             Number of permutations.
         """
@@ -242,7 +247,7 @@ class PromptPairs:
         return tested_distance(self.shares, exchanged, self.images, test, distance)
 
     def _weighted(self) -> tuple[Floats, Floats]:
-        """Return, for both conditions, the shares of each prompt times its weight."""
+        """Return, for both conditions, the shares of each prompt multiplied by its weight."""
         weights = self.weights[:, None]
         first, second = (
             weights * counts / counts.sum(axis=1, keepdims=True)
@@ -253,9 +258,9 @@ class PromptPairs:
     def _differences(self) -> tuple[Integers, int]:
         """Return the differences between weighted shares as fractions with a common denominator.
 
-        Because the numerators are whole numbers, no rounding errors make equal sums differ. If
-        prompts have many different numbers of images, the common denominator would be too large, so
-        the differences are rounded.
+        The numerators are whole numbers, so equal sums never differ because of rounding errors. If
+        prompts have many different numbers of images, the common denominator may become too large.
+        The differences are then rounded.
         """
         n = self.first.sum(axis=1, keepdims=True)
         m = self.second.sum(axis=1, keepdims=True)
@@ -267,7 +272,7 @@ class PromptPairs:
 
 @dataclass(frozen=True, eq=False)
 class DifferentPrompts:
-    """Distinct differences between the two conditions, and the number of prompts with each.
+    """Distinct differences between the two conditions, with the number of prompts for each.
 
     Prompts without a difference are left out.
 
@@ -277,7 +282,7 @@ class DifferentPrompts:
         Distinct differences. The sign of each difference is chosen so that its first nonzero number
         is positive.
     counts : array, (U,)
-        Number of prompts with each difference or its negative.
+        Number of prompts that have this difference or its negative.
     """
 
     differences: Integers
@@ -285,14 +290,14 @@ class DifferentPrompts:
 
     @classmethod
     def of(cls, differences: Integers) -> Self:
-        """Count how many prompts have each difference, given the difference of each prompt."""
+        """Find the distinct differences, and count the prompts that have each of them."""
         rows = differences[differences.any(axis=1)]
         leading = rows[np.arange(len(rows)), (rows != 0).argmax(axis=1)]
         unique, counts = np.unique(rows * np.sign(leading)[:, None], axis=0, return_counts=True)
         return cls(differences=unique, counts=counts.astype(np.int64))
 
     def exact_sums(self) -> tuple[Integers, Floats] | None:
-        """Return all sums under random signs and their probabilities, or None if too many."""
+        """Return all possible sums under random signs and their probabilities; None if too many."""
         sums = np.zeros((1, self.differences.shape[1]), dtype=np.int64)
         weights: Floats = np.ones(1)
         for difference, count in zip(self.differences, self.counts, strict=True):
@@ -348,18 +353,18 @@ def _share(shown: Floats, sizes: Floats, weights: Floats, level: float) -> Estim
 def independent_images(
     shown: ArrayLike, sizes: ArrayLike, weights: ArrayLike, level: float
 ) -> float:
-    """Return the effective sample size of a weighted mean of the prompts' shares.
+    """Return the effective sample size for a weighted mean of the prompts' shares.
 
-    This is the number of independent images whose share would have the same sampling error. It is
-    the number of images, reduced for unequal weights and divided by the design effect, which is at
-    least 1. If the design effect is above 1, the effective sample size is also reduced for few
-    prompts, because Student's t replaces the normal quantile.
+    This is the number of independent images whose share would have the same sampling error. The
+    effective sample size is the number of images, reduced if the weights are unequal, and divided
+    by the design effect, which is at least 1. If the design effect is above 1 and there are few
+    prompts, the effective sample size is reduced further, because Student's t replaces the normal
+    quantile.
 
     Parameters
     ----------
     shown, sizes, weights : array, (prompts,)
-        For each prompt: the number of images that show a value, the number of images, and the
-        weight.
+        Number of images that show a value, number of images, and weight of each prompt.
     level
         Confidence level of the interval, in (0, 1).
     """

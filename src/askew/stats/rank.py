@@ -13,7 +13,7 @@ from askew.stats.intervals import Floats, array_of, fisher_interval, p_value
 from askew.types import Estimate
 
 LARGEST_CORRELATION = 1 - 1e-12
-"""Maximum absolute correlation from which Fisher's z is computed, so that z is finite."""
+"""Correlations are limited to this absolute value before Fisher's z is computed."""
 
 
 def spearman(
@@ -42,7 +42,7 @@ def spearman(
     NotEnoughData
         If there are fewer than three pairs, or all numbers of one list are equal.
     ValueError
-        If the lists differ in length, or a number is not finite.
+        If the lists have different lengths, or a number is not finite.
     """
     a = standard_ranks(x)
     b = standard_ranks(y)
@@ -78,7 +78,7 @@ def pearson_estimate(x: ArrayLike, y: ArrayLike, level: float, *, interval: str)
     level
         Confidence level of the interval, in (0, 1).
     interval
-        Name of the interval's method. It should name what the pairs are.
+        Name of the interval's method. The name should state what the pairs are.
     """
     a = np.asarray(x, dtype=float)
     r = float(np.corrcoef(a, np.asarray(y, dtype=float))[0, 1])
@@ -88,7 +88,7 @@ def pearson_estimate(x: ArrayLike, y: ArrayLike, level: float, *, interval: str)
 
 
 def standard_ranks(x: ArrayLike) -> Floats:
-    """Return ranks minus their mean, scaled to unit length.
+    """Return the ranks of numbers, centered and scaled to unit length.
 
     The dot product of two such lists is the rank correlation between them.
 
@@ -124,8 +124,8 @@ def rank_correlations(x: ArrayLike, rows: ArrayLike) -> Floats:
     Returns
     -------
     array, (...)
-        Correlations in [-1, 1]. NaN for fewer than three pairs, or if all numbers in a list are
-        equal.
+        Correlations in [-1, 1]. NaN if there are fewer than three pairs, or if all numbers in a
+        list are equal.
     """
     values = np.asarray(x, dtype=float)
     lists = np.asarray(rows, dtype=float)

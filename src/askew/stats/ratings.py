@@ -1,7 +1,7 @@
-"""Ratings from several people: reliability of mean ratings, and their correlation with a score.
+"""Reliability of mean ratings from several people, and correlation of the ratings with a score.
 
 Rated things that belong together, such as the axes of a prompt, form a cluster. Intervals come from
-a jackknife over clusters on Fisher's z scale (Arvesen 1969) and use Student's t.
+a jackknife over clusters (Arvesen 1969). They are computed on Fisher's z scale with Student's t.
 """
 
 import math
@@ -18,7 +18,7 @@ from askew.stats.power import POWER
 from askew.types import Estimate
 
 LEAST_CLUSTERS = 4
-"""Minimum number of clusters that are needed for the interval of a correlation."""
+"""Minimum number of clusters needed for the interval of a correlation."""
 
 LARGEST_CORRELATION = 1 - 1e-6
 
@@ -28,8 +28,9 @@ Places = NDArray[np.int64]
 def mean_reliability(ratings: ArrayLike) -> float:
     """Return the reliability of mean ratings, in [0, 1].
 
-    It is 1 - MSW / MSB from a one-way analysis of variance (ICC(1, k) of Shrout and Fleiss 1979):
-    the share of the variance of mean ratings that another group of raters would reproduce.
+    The reliability is the share of the variance of mean ratings that another group of raters would
+    reproduce. It is computed as 1 - MSW / MSB in a one-way analysis of variance (ICC(1, k) of
+    Shrout and Fleiss 1979).
 
     Parameters
     ----------
@@ -57,12 +58,12 @@ def mean_reliability(ratings: ArrayLike) -> float:
 
 
 def spearman_of(x: Floats, y: Floats) -> float:
-    """Return Spearman's rank correlation; NaN if all numbers in a list are equal."""
+    """Return Spearman's rank correlation, or NaN if all numbers in a list are equal."""
     return _correlation(scipy.stats.rankdata(x), scipy.stats.rankdata(y))
 
 
 def kendall_of(x: Floats, y: Floats) -> float:
-    """Return Kendall's tau-b; NaN if all numbers in a list are equal."""
+    """Return Kendall's tau-b, or NaN if all numbers in a list are equal."""
     if not np.ptp(x) or not np.ptp(y):
         return math.nan
     return float(scipy.stats.kendalltau(x, y).statistic)
@@ -137,8 +138,8 @@ def _fisher(r: Any) -> Any:
 def correlation_half_width(things: int, correlation: float = 0.5, level: float = 0.95) -> float:
     """Return the expected half-width of the interval for a rank correlation.
 
-    The interval is normal on Fisher's z scale, with the variance (1 + r**2 / 2) / (n - 3) of Bonett
-    and Wright (2000).
+    The interval is a normal interval on Fisher's z scale, with the variance (1 + r**2 / 2) / (n -
+    3) of Bonett and Wright (2000).
 
     Parameters
     ----------
@@ -171,7 +172,7 @@ def detectable_correlation(things: int, level: float = 0.95, power: float = POWE
     Returns
     -------
     float or None
-        The correlation; None for fewer than four things.
+        The correlation; None if there are fewer than four things.
     """
     if things <= 3:
         return None

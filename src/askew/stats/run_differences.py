@@ -1,8 +1,8 @@
-"""Differences in rates and means between two runs, with the same or with independent images.
+"""Differences in rates and means between two runs, which use the same or independent images.
 
 Arrays have the shape (images, columns). They contain 0, 1 or NaN for rates, and any numbers or NaN
-for means. Several decisions about the same image are not independent. All functions raise
-NotEnoughData if all numbers are NaN.
+for means. An array has several columns if there are several decisions about an image, which are not
+independent. All functions raise NotEnoughData if all numbers are NaN.
 """
 
 from dataclasses import replace
@@ -22,7 +22,7 @@ from askew.stats.intervals import TOLERANCE, Floats, ends, mover, p_value
 from askew.types import Estimate
 
 Runs = tuple[ArrayLike, ArrayLike]
-"""Rows of one group of images: in the later run, and in the earlier run."""
+"""Rows of one group of images in the later run and in the earlier run."""
 
 
 def rate_difference(
@@ -36,15 +36,16 @@ def rate_difference(
 ) -> Estimate:
     """Estimate the rate in the later run minus the rate in the earlier run, in [-1, 1].
 
-    The null is 0, and p is two-sided. For the same images, the test randomly swaps the two runs for
-    each image. For independent images, it randomly assigns the images to the runs.
+    The null value is 0, and p is two-sided. If both runs use the same images, the test randomly
+    swaps the two runs for each image. If the images are independent, the test randomly assigns them
+    to the runs.
 
     Parameters
     ----------
     later, earlier
         Rows of the images in each run.
     paired
-        Whether the rows of both runs belong to the same images.
+        Whether row i of both arrays belongs to the same image.
     rng
         Random generator for the draws.
     draws
@@ -69,9 +70,9 @@ def mean_difference(
 ) -> Estimate:
     """Estimate the mean over images in the later run minus the mean in the earlier run.
 
-    Parameters, null and p are as in `rate_difference`, but rows may contain any numbers. For the
-    same images, the interval comes from a bootstrap over images. For independent images, it
-    combines the bootstrap intervals of both means (MOVER).
+    Parameters, null value and p are as in `rate_difference`, but rows may contain any numbers. If
+    both runs use the same images, the interval comes from a bootstrap over images. If the images
+    are independent, the interval combines the bootstrap intervals of both means (MOVER).
     """
     if paired:
         return clustered_mean_difference(later, earlier, rng=rng, draws=draws, level=level)
@@ -101,20 +102,20 @@ def contrast_difference(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate how the difference between two groups changed from the earlier to the later run.
+    """Estimate the change in the difference between two groups, from the earlier to the later run.
 
-    The change is in [-2, 2], and its null is 0. The interval combines the intervals of the rates
-    (MOVER). p is two-sided. For the same images, the test randomly assigns the changes of images to
-    the groups. For independent images, it randomly assigns the images of each group to the runs.
-    The test for independent images is conservative if the rates of both groups change by the same
-    amount.
+    The change is in [-2, 2], and its null value is 0. The interval combines the intervals of the
+    rates (MOVER). p is two-sided. If both runs use the same images, the test randomly assigns the
+    images, with their changes, to the groups. If the images are independent, the test randomly
+    assigns the images of each group to the runs. This second test is conservative if the rates of
+    both groups change by the same amount.
 
     Parameters
     ----------
     first, second
-        Rows of the first group, and rows of the second group.
+        Rows of the first group and rows of the second group.
     paired
-        Whether a group has the same images in both runs.
+        Whether each group has the same images in both runs.
     rng
         Random generator for the draws.
     draws

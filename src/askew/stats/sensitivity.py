@@ -1,32 +1,34 @@
-"""Intersectional Sensitivity (IS): how intervening on one axis affects another (BiasConnect).
+"""Intersectional Sensitivity (IS): how much stating a value of an axis affects another axis.
 
     IS = d(before, reference) - d(after, reference)                                         (Eq. 4)
 
-The intervention states a value of one axis in the prompt. `before` contains the shares of another
-axis, the target axis, in the baseline images. `after` contains the mean shares of the target axis
-over the counterfactual image sets of the intervened axis. Every counterfactual set has the same
-weight, regardless of its number of answers. IS is positive if the intervention brings the target
-axis closer to its reference.
+IS (BiasConnect) measures how much closer a target axis comes to its reference distribution if the
+prompt states a value of another axis, the intervened axis. d is a distance between distributions.
+`before` contains the shares of the target axis's values in the baseline images. `after` contains
+the mean shares of these values over the counterfactual image sets, one for each value of the
+intervened axis. Every counterfactual set has the same weight, regardless of its number of answers.
+IS is positive if the intervention brings the target axis closer to its reference.
 
-**Value.** A distance that is computed from few images is too large on average, and the excess is
-larger for fewer images. With 48 baseline images and K counterfactual sets of 48 images, the
-uncorrected difference between the distances is positive on average even without an effect. Every
-distance in this module is a sum of |f . (p - q)| over linear forms f (`distance.linear_forms`). The
-excess of each term follows from the sampling variance of f . p. askew adds normal noise to the more
-precise of the two distributions until both have the same variance, so that both excesses are equal.
-To reduce the remaining excess, it also computes the difference at twice the variance and
-extrapolates.
+**Value.** A distance that is computed from a few images is too large on average, and this excess
+grows as the number of images shrinks. With 48 baseline images and K counterfactual sets of 48
+images, the uncorrected difference between the distances is positive on average even without an
+effect. Every distance between distributions p and q in this module is a sum of |f . (p - q)| over
+linear forms f (`distance.linear_forms`). The excess of each term follows from the sampling variance
+of f . p. askew adds normal noise to the more precise of the two distributions until both have the
+same variance, so that both excesses are equal. To reduce the remaining excess, askew also computes
+the difference at twice this variance, and extrapolates to a smaller variance.
 
 **Interval.** askew computes an interval for each of the two distances by test inversion
-(`distance_intervals`), with samples from tables of random numbers. MOVER combines the two
-intervals. If the reference was counted in images, it is also uncertain. Samples then have fewer
-images, so that their sampling error includes the error of the reference. A value that does not
-occur in the reference images counts as rare, not as impossible.
+(`distance_intervals`), drawing samples from precomputed tables of random numbers. MOVER combines
+the two intervals. If the reference was computed from images, the reference is also uncertain. askew
+then draws smaller samples, so that their sampling error includes the error of the reference. A
+value that does not occur in the reference images is treated as rare, not as impossible.
 
 **Labeling errors.** If the confusion matrix of the instrument is known, askew corrects both
-distributions for the instrument's errors. It applies the same labeling errors to each tested
-population before comparing it with the answers. The matrix has a sampling error, which affects both
-distributions in the same way. MOVER treats the two effects as independent, which is conservative.
+distributions for the instrument's errors. When askew tests a population, it applies the same
+labeling errors to the population before comparing it with the answers. The confusion matrix has a
+sampling error, which affects both distributions in the same way. MOVER treats these two effects as
+independent, which is conservative.
 """
 
 import math
@@ -76,23 +78,23 @@ class AxisPairSample:
     Attributes
     ----------
     initial : array, (m,) or (sets, m)
-        Number of answers about the target axis in the baseline images, by value. If there are
-        several rows, each row is the baseline set of one prompt. All prompts get the same weight
+        Number of answers with each value of the target axis in the baseline images. If there are
+        several rows, each row is the baseline set of one prompt. All prompts have the same weight
         (Eq. 9-11).
     counterfactual : array, (K, m)
-        Number of answers about the target axis, by value, in each counterfactual set of the
+        Number of answers with each value of the target axis, for each counterfactual set of the
         intervened axis.
     reference : array, (m,)
         Reference shares of the target axis, or weights, which askew scales to shares.
     distance : str
-        Name of the distance from the reference, one of `distance.DISTANCES`.
+        Name, in `distance.DISTANCES`, of the distance from the reference.
     missing : int
-        Number of images without an answer, which is only reported.
+        Number of images without an answer. The estimate only reports this number.
     confusion : array, (m, m), optional
-        Number of images by true value (rows) and answer of the instrument (columns). If given, the
-        sensitivity is corrected for these labeling errors.
+        Number of images for each true value (rows) and each answer of the instrument (columns). If
+        it is given, IS is corrected for these labeling errors.
     reference_images : int, optional
-        Number of images from which the reference was counted; None if it is exact.
+        Number of images from which the reference was computed; None if the reference is exact.
     """
 
     initial: ArrayLike
@@ -105,14 +107,14 @@ class AxisPairSample:
 
 
 class Gaps(NamedTuple):
-    """Mean shares over several image sets, and the differences from the reference shares.
+    """Mean shares over several image sets, and their differences from the reference shares.
 
     Attributes
     ----------
     mean : array, (m,)
         Mean shares of answers.
     excess, variances : array, (L,)
-        Difference from the reference in each linear form, and its sampling variance.
+        Difference from the reference for each linear form, and its sampling variance.
     coefficients : array, (L, m)
         Coefficients that compute each form from the shares of answers.
     weight : float
@@ -128,9 +130,10 @@ class Gaps(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckedSets:
-    """Validated counts for a pair of axes, and the reference and label errors of the target axis.
+    """Validated counts for a pair of axes, with the target axis's reference and labeling errors.
 
-    Attributes are as in `AxisPairSample`. All counts have two axes, and the reference is normalized.
+    Attributes are as in `AxisPairSample`. All count arrays have two dimensions, and the reference
+    is normalized.
     """
 
     initial: Floats
@@ -142,7 +145,7 @@ class CheckedSets:
 
     @property
     def baseline_key(self) -> tuple[bytes, ...]:
-        """Key that identifies the baseline sets and all settings on which their gaps depend."""
+        """Key that identifies the baseline sets and all settings that affect their gaps."""
         return (
             self.initial.tobytes(),
             self.reference.tobytes(),
@@ -177,18 +180,19 @@ def interactions(
     Returns
     -------
     tuple of Estimate or Missing
-        IS of each pair. `value` is the debiased IS, in [-1, 1]. If it is outside its interval, it
-        is moved to the nearer end. `p` comes from a two-sided test of IS = 0 and is below 1 - level
-        exactly if the interval excludes 0. `null` is the mean value if all sets come from one
-        population, so that there is no effect. Missing if a set has no answer, if the axis has
-        fewer than two values, or if the instrument cannot distinguish the values.
+        IS of each pair. `value` is the debiased IS, in [-1, 1]. If this value is outside its
+        interval, it is moved to the nearer end of the interval. `p` comes from a two-sided test of
+        IS = 0, and is below 1 - level exactly if the interval excludes 0. `null` is the mean value
+        that is expected if there is no effect, because all sets come from one population. The
+        result is Missing if a set has no answer, if the axis has fewer than two values, or if the
+        instrument cannot distinguish the values.
 
     Raises
     ------
     ValueError
-        If shapes do not match, or an entry is not a count.
+        If shapes do not match, or an array contains invalid counts.
     NotEnoughData
-        If the confusion matrix contains no image of some true value.
+        If the confusion matrix contains no images for one of the true values.
     """
     changes = [change_of(pair) for pair in pairs]
     known = [change for change in changes if not isinstance(change, Missing)]
@@ -205,7 +209,7 @@ def interactions(
 
 
 def debiased_values(pairs: Sequence[AxisPairSample]) -> list[float | Missing]:
-    """Return the debiased IS of each pair as in `interactions`, without draws and intervals.
+    """Return the debiased IS of each pair, without the simulations and intervals of `interactions`.
 
     Unlike in `interactions`, the values are not moved into an interval.
     """
@@ -229,7 +233,7 @@ def debiased_values(pairs: Sequence[AxisPairSample]) -> list[float | Missing]:
 
 
 def _values_of_gaps(before: Sequence[Gaps], after: Sequence[Gaps]) -> list[float]:
-    """Compute the debiased IS of all pairs of axes in one step."""
+    """Compute the debiased IS of all pairs of axes with one array operation."""
     if not before:
         return []
     longest = max(len(gaps.excess) for gaps in before)
@@ -259,10 +263,11 @@ def debiased_value(pair: AxisPairSample) -> float | Missing:
 def least_possible(pair: AxisPairSample) -> float:
     """Return the minimum IS that is possible with these counterfactual sets.
 
-    IS is at least minus the distance after the intervention. This distance is known exactly if all
-    images of each counterfactual set show the same value, and labels have no known errors. For
-    example, if counterfactual prompts state the values of the target axis and all images follow
-    them, this axis cannot move away from a uniform reference.
+    The minimum is -d, where d is the distance from the reference after the intervention. This
+    distance is known exactly if all images in each counterfactual set show the same value, and
+    labels have no known errors. For example, if the counterfactual prompts state the values of the
+    target axis itself, and all images follow their prompts, this axis cannot move away from a
+    uniform reference.
 
     Returns
     -------
@@ -284,7 +289,7 @@ def null_sizes(
     Both distributions of a pair, before and after the intervention, are drawn from one population.
     All pairs with the same target axis share the random numbers of the baseline set. The
     counterfactual sets of different pairs are independent. If counterfactual sets of equal size
-    shared their draws, |IS| would be large for all pairs in the same simulations, and no graph
+    used the same draws, |IS| would be large for all pairs in the same simulations, and no graph
     would differ significantly from the simulated graphs.
 
     Parameters
@@ -314,7 +319,7 @@ def null_sizes(
 
 
 class DistributionKey(NamedTuple):
-    """Key that identifies the data of an interval.
+    """Key that identifies the data from which an interval is computed.
 
     Distances with equal keys have equal intervals.
     """
@@ -329,14 +334,14 @@ class DistributionKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TargetDistribution:
-    """Estimated distribution of the target axis, with its precision.
+    """Estimated distribution of the target axis's values, with its precision.
 
     Attributes
     ----------
     shares : array, (m,)
         Shares of the values. They are at least 0 and sum to 1.
     excess : array, (L,)
-        Difference from the reference in each linear form. It is computed from corrected shares,
+        Difference from the reference for each linear form. It is computed from corrected shares,
         which may be negative.
     variances : array, (L,)
         Sampling variance of each difference in `excess`.
@@ -344,7 +349,7 @@ class TargetDistribution:
         Effective sample size: the number of independent images that give the same precision,
         rounded to a size for which there is a table of random numbers (`common_draws`).
     null_pictures : int
-        Effective sample size under the null that all sets come from one population.
+        Effective sample size under the null hypothesis that all sets come from one population.
     answers : int
         Number of answers.
     reference : array, (m,)
@@ -392,7 +397,7 @@ class TargetDistribution:
     def sampled(
         self, populations: Floats, pictures: int, common: CommonDraws, stream: int = 0
     ) -> Floats:
-        """Simulate the shares of answers about images that are drawn from populations."""
+        """Draw images from populations, and simulate the shares of the answers about them."""
         if self.errors is None:
             return common.counts(populations, pictures, stream) / pictures
         answered = self._answered(populations, self.errors, common)
@@ -409,7 +414,7 @@ class TargetDistribution:
 
     @staticmethod
     def _answered(populations: Floats, errors: ReadingErrors, common: CommonDraws) -> Floats:
-        """Return the expected shares of answers for each of several drawn error matrices."""
+        """Return the expected shares of answers for each drawn error matrix."""
         confusion = errors.drawn(common.draws, common.seed)
         return np.asarray(np.einsum("...t,dto->...do", populations, confusion))
 
@@ -422,20 +427,20 @@ class Change(NamedTuple):
 
 
 Intervals = Mapping[DistributionKey, tuple[float, float]]
-"""Low and high end of the interval for each target's distance from its reference."""
+"""Lower and upper limit of the interval for each target's distance from its reference."""
 
 
 def change_of(pair: AxisPairSample) -> Change | Missing:
     """Estimate the distributions of the target axis before and after the intervention.
 
-    The result is Missing, with the reason, if this is impossible.
+    If the distributions cannot be estimated, return Missing with the reason.
 
     Raises
     ------
     ValueError
-        If shapes do not match, or an entry is not a count.
+        If shapes do not match, or an array contains invalid counts.
     NotEnoughData
-        If the confusion matrix contains no image of some true value.
+        If the confusion matrix contains no images for one of the true values.
     """
     sets = _checked_sets(pair)
     if isinstance(sets, Missing):
@@ -449,7 +454,7 @@ def change_of(pair: AxisPairSample) -> Change | Missing:
 def _checked_sets(pair: AxisPairSample) -> CheckedSets | Missing:
     """Check the counts of a pair. Return Missing with the reason if IS cannot be computed.
 
-    Errors are as in `change_of`.
+    The function raises the same exceptions as `change_of`.
     """
     initial, counterfactual, reference = _checked_counts(pair)
     if len(reference) < 2:
@@ -459,7 +464,7 @@ def _checked_sets(pair: AxisPairSample) -> CheckedSets | Missing:
 
     answered = initial.any(axis=1).all() and counterfactual.any(axis=1).all()
     if len(counterfactual) == 0 or not answered:
-        return Missing("not_asked", "an image set has no answer on the target axis")
+        return Missing("not_asked", "an image set has no answers on the target axis")
 
     errors = None
     if pair.confusion is not None:
@@ -503,7 +508,7 @@ def _checked_counts(pair: AxisPairSample) -> tuple[Floats, Floats, Floats]:
 
 
 def _gaps(counts: Floats, sets: CheckedSets) -> Gaps:
-    """Return the differences between the reference and the mean shares of several sets.
+    """Compute the differences between the reference and the mean shares over several sets.
 
     All sets have the same weight.
     """
@@ -567,7 +572,7 @@ def _effective_pictures(sets: Floats) -> int:
 def _estimate(
     change: Change, missing: int, intervals: Intervals, common: CommonDraws, level: float
 ) -> Estimate:
-    """Return the sensitivity with its interval, its null and its p."""
+    """Return the sensitivity with its interval, null value and p-value."""
     before, after = change
     low, centre, high = joined(intervals[before.key], intervals[after.key])
     p = _p_of_interval(low, centre, high, level)
@@ -598,10 +603,10 @@ def _least_possible(change: Change) -> float:
 
 
 def _p_of_interval(low: float, centre: float, high: float, level: float) -> float:
-    """Return the p of a two-sided test of the value 0, from the interval.
+    """Derive the p-value of a two-sided test for the value 0 from an interval.
 
-    The distance from the center to the end nearer 0 is treated as a normal quantile times a
-    standard error.
+    The distance between the center and the end that is nearer to 0 is treated as a normal quantile
+    times a standard error.
     """
     reach = centre - low if centre > 0 else high - centre
     if reach <= TOLERANCE:
@@ -611,7 +616,7 @@ def _p_of_interval(low: float, centre: float, high: float, level: float) -> floa
 
 
 def _debiased_sensitivity(change: Change) -> float:
-    """Compute IS, corrected for the bias due to few images."""
+    """Compute IS, corrected for the bias that small samples cause."""
     before, after = change
     _, weight = linear_forms(before.distance, len(before.reference))
     difference = debiased_difference(before.excess, before.variances, after.excess, after.variances)
@@ -624,7 +629,7 @@ def _null_sensitivities(
     stream: int = 0,
     after: np.random.Generator | None = None,
 ) -> Floats:
-    """Simulate the debiased IS without an effect, with all sets from one population.
+    """Simulate the debiased IS without an effect by drawing all sets from one population.
 
     The baseline set uses the random numbers of `stream`. The counterfactual sets are drawn with the
     generator `after`. If `after` is None, they use the random numbers of the next stream.
@@ -643,7 +648,7 @@ def _null_sensitivities(
 def _sensitivities_of_samples(
     change: Change, population: Floats, shares_before: Floats, shares_after: Floats
 ) -> Floats:
-    """Compute the debiased IS of each draw from simulated shares of answers."""
+    """Compute the debiased IS for each draw of simulated answer shares."""
     before, after = change
     forms, weight = linear_forms(before.distance, len(before.reference))
     matrix_variances: Floats | float = 0.0
@@ -651,7 +656,7 @@ def _sensitivities_of_samples(
         matrix_variances = before.errors.variances(population, before.coefficients)
 
     def simulated(answered: Floats, pictures: int) -> tuple[Floats, Floats]:
-        """Return differences from the reference and their variances, for samples of this size."""
+        """Return the differences from the reference and their variances, given a sample size."""
         gaps = answered @ before.coefficients.T - before.reference @ forms.T
         variances = form_variances(answered, before.coefficients) / max(pictures - 1, 1)
         return gaps, variances + matrix_variances
@@ -662,14 +667,14 @@ def _sensitivities_of_samples(
 
 
 def _stream(target: str) -> int:
-    """Return the number of a target axis's random stream, which depends only on the axis name."""
+    """Return the number of an axis's random stream, which depends only on the name of the axis."""
     return zlib.crc32(target.encode())
 
 
 def debiased_difference(
     before: Floats, variances_before: Floats, after: Floats, variances_after: Floats
 ) -> Floats:
-    """Return the sum of |gap| before minus the sum of |gap| after, corrected for noise.
+    """Return the sum of |gap| before the intervention minus the sum after it, corrected for noise.
 
     Parameters
     ----------
@@ -690,7 +695,7 @@ def debiased_sizes(gaps: Floats, variances: Floats, common: Floats) -> Floats:
     Parameters
     ----------
     gaps, variances : array, (..., L)
-        Difference from the reference in each linear form, and its sampling variance.
+        Difference from the reference for each linear form, and its sampling variance.
     common : array, (..., L)
         Variance of the gaps after noise is added, at least `variances`.
     """
@@ -712,7 +717,7 @@ def _mean_sizes(means: Floats, variances: Floats) -> Floats:
 def _intervals(
     targets: Sequence[TargetDistribution], common: CommonDraws, level: float
 ) -> Intervals:
-    """Compute the interval for each target, together for targets that can share samples."""
+    """Compute the interval for each target. Targets that can share samples are grouped."""
     distinct = {target.key: target for target in targets}.values()
 
     def sharing(target: TargetDistribution) -> tuple[int, str, int, bytes]:
@@ -758,7 +763,7 @@ def _intervals_of_alike(
 
 
 def _standard_errors(targets: Sequence[TargetDistribution], errors: ReadingErrors) -> Floats:
-    """Return the larger of two standard errors: at the shares, and at the reference shares."""
+    """Return the standard errors at the shares or at the reference shares, whichever are larger."""
     rows = []
     for target in targets:
         at_shares = errors.standard_errors(target.shares, target.pictures)

@@ -1,7 +1,7 @@
 """Shares of the values of an axis in an image set, and their distance from a reference.
 
 Counts are arrays of shape (K,) with the number of images that show each value. `missing` is the
-number of images without an answer, which the estimates only report. All functions raise
+number of images without an answer. The estimates only report this number. All functions raise
 NotEnoughData if there are no answers, and ValueError for invalid counts or shapes.
 """
 
@@ -40,18 +40,19 @@ def share_intervals(
 ) -> tuple[Estimate, ...]:
     """Estimate the share of each value, with the mid-P version of the Clopper-Pearson interval.
 
-    If no image or every image shows the value, the mid-P interval is slightly too short. The end
-    farther from the share is then replaced by the end of the Clopper-Pearson interval. For 10 to
-    200 images and any share, the exact coverage is never below .925, and its mean is .95 to .97.
+    If no image or every image shows the value, the mid-P interval is slightly too short. askew then
+    replaces the end that is farther from the share with the end of the Clopper-Pearson interval.
+    For 10 to 200 images and any share, the exact coverage is never below .925, and its mean is .95
+    to .97.
 
     Parameters
     ----------
     counts : array, (K,)
-        Number of images by value.
+        Number of images that show each value.
     level
         Confidence level of the intervals, in (0, 1).
     missing
-        Number of images without an answer, which the estimates only report.
+        Number of images without an answer. The estimates only report this number.
     """
     c = axis_counts(counts)
     n = int(c.sum())
@@ -84,18 +85,19 @@ def distance_estimate(
     """Estimate the distance of the shares from a reference distribution.
 
     The value is the plug-in distance. The interval is for the population's distance. It is computed
-    by test inversion (`distance_intervals`) and may be below the value. The null is the mean
-    distance from the reference for equally many images drawn from the reference. p is the mid-p of
-    Pearson's test of whether the population has the reference shares (`goodness_of_fit`).
+    by test inversion (`distance_intervals`), and may lie entirely below the plug-in distance. The
+    null value is the mean distance between the reference and the same number of images drawn from
+    it. p is the mid-p of Pearson's test of whether the population has the reference shares
+    (`goodness_of_fit`).
 
     Parameters
     ----------
     counts : array, (K,)
-        Number of images by value.
+        Number of images that show each value.
     reference : array, (K,)
         Reference shares, or weights, which askew scales to shares.
     distance
-        A name of `distance.DISTANCES`, or a function of two distributions.
+        Name of a distance in `distance.DISTANCES`, or a function of two distributions.
     rng
         Random generator for all draws.
     draws
@@ -103,12 +105,12 @@ def distance_estimate(
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Number of images without an answer, which the estimates only report.
+        Number of images without an answer. The estimates only report this number.
     reference_images
-        Number of images from which the reference was counted. None if it is exact. A counted
-        reference also has a sampling error, so the samples for the interval and the null have fewer
-        images. Pseudo-images are added to the reference, because a value that it lacks may be rare
-        but possible.
+        Number of images from which the reference was computed; None if it is exact. A reference
+        from images also has a sampling error, so the samples for the interval and the null value
+        have fewer images. Pseudo-images are added to the reference, because a value that is missing
+        from it may still be possible.
     """
     c = axis_counts(counts)
     target = normalised(reference, "the reference")
@@ -137,16 +139,16 @@ def sampled_distance(
     draws: int,
     level: float,
 ) -> Estimate:
-    """Return the estimated distance of shares from their reference, with interval, null and p.
+    """Return the estimated distance of shares from their reference, with an interval and a test.
 
     Parameters
     ----------
     sample
         The shares and their reference.
     value, maximum
-        Observed distance, and maximum possible distance.
+        Observed distance and maximum possible distance.
     p
-        p of the test of whether the population has the reference shares.
+        p-value of the test of whether the population has the reference shares.
     rng
         Random generator for all draws.
     draws
@@ -176,7 +178,7 @@ def axis_counts(counts: ArrayLike) -> Floats:
 
 
 def wilson(share: float, n: float, level: float) -> tuple[float, float]:
-    """Return Wilson's interval for a share of n images. n need not be a whole number."""
+    """Return Wilson's interval for a share of n images, where n need not be a whole number."""
     z = float(scipy.stats.norm.ppf(1 - tail(level)))
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -185,14 +187,14 @@ def wilson(share: float, n: float, level: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=4096)
 def share_end(k: float, n: int, level: float) -> float:
-    """Return the high end of the mid-P interval of a share. It is 1 if k = n.
+    """Return the upper limit of the mid-P interval for a share, which is 1 if k = n.
 
-    At this end, P(X < k) + P(X = k) / 2 equals (1 - level) / 2.
+    At this limit, P(X < k) + P(X = k) / 2 equals (1 - level) / 2.
 
     Parameters
     ----------
     k, n
-        Number of images that show a value, and number of all images.
+        Number of images that show a value, and total number of images.
     level
         Confidence level of the central interval, in (0, 1).
     """

@@ -1,9 +1,12 @@
-"""Significance level of all verdicts, and the decision whether a score is significant."""
+"""Significance level of all verdicts, and check whether a score is significant."""
 
 from askew.types import Estimate, Missing
 
 SIGNIFICANCE_LEVEL = 0.05
-"""A test is significant if its q, or its p if there is no correction, is below this level."""
+"""A test is significant if its q-value is below this level.
+
+Without correction, its p-value counts.
+"""
 
 
 def is_significant(score: Estimate | Missing | None) -> bool | None:
@@ -12,12 +15,13 @@ def is_significant(score: Estimate | Missing | None) -> bool | None:
     Parameters
     ----------
     score
-        An estimate. The check uses its q, or its p if it has no q.
+        An estimate. The check uses the score's q-value, or its p-value if there is no q-value.
 
     Returns
     -------
     bool or None
-        Whether q or p is below `SIGNIFICANCE_LEVEL`. None if the score is missing or was not tested.
+        True if the q-value or p-value is below `SIGNIFICANCE_LEVEL`. None if the score is missing
+        or was not tested.
     """
     if not isinstance(score, Estimate):
         return None

@@ -1,4 +1,4 @@
-"""Interval for the spread of several noisy scores, by test inversion.
+"""Interval for the spread of several noisy scores, computed by inverting a test.
 
 If the population scores are nearly equal, noise makes their observed spread too large, so a
 percentile interval would never reach 0. Instead, askew tests possible sets of population scores,
@@ -15,7 +15,7 @@ from askew.stats.intervals import Floats, first_accepted, quantile, tail
 
 FURTHEST = 8.0  # standard errors beyond the observed pattern at which the search ends
 SpreadMeasure = Callable[[Floats], Floats]
-"""Function that computes the spread of K scores along the last axis. It is 0 if all are equal."""
+"""Function that computes the spread of K scores along the last axis; 0 if they are equal."""
 
 
 def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float) -> float:
@@ -33,7 +33,7 @@ def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float)
     errors : array, (draws, K)
         Draws of the joint sampling error of the scores, centered at 0.
     spread
-        Measure of spread.
+        Function that computes the spread.
     level
         Confidence level of the interval, in (0, 1).
     """
@@ -50,10 +50,10 @@ def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float)
 def high_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float) -> float:
     """Return the high end of the interval for the spread of K population scores.
 
-    It is the smallest population spread for which all samples except a fraction (1 - level) / 2
-    exceed the observed spread. By chance, observed scores can be unusually similar, even for equal
-    populations. So if the observed spread is below the median spread for equal populations, this
-    median replaces it.
+    The high end is the smallest population spread for which all samples except a fraction (1 -
+    level) / 2 exceed the observed spread. By chance, observed scores can be unusually similar, even
+    for equal populations. So if the observed spread is below the median spread of samples from
+    equal populations, askew uses this median instead.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def high_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float
 def _gathered(scores: Floats, median: float, t: ArrayLike) -> Floats:
     """Move all scores toward the median by the same amount.
 
-    At t = 0 all scores are equal, and at t = 1 they are as observed.
+    At t = 0, all scores are equal. At t = 1, they are the observed scores.
     """
     deviation = scores - median
     size = np.abs(deviation)
@@ -88,7 +88,7 @@ def _gathered(scores: Floats, median: float, t: ArrayLike) -> Floats:
 
 
 def _stretched(scores: Floats, outward: Floats, t: Floats) -> Floats:
-    """Scale the observed pattern by t up to t = 1. Beyond t = 1, move the scores further apart."""
+    """Scale the observed deviations by t up to t = 1. Beyond t = 1, move scores further apart."""
     mean = scores.mean()
     return np.asarray(
         mean + np.minimum(t, 1.0) * (scores - mean) + np.maximum(t - 1.0, 0.0) * outward
@@ -96,7 +96,7 @@ def _stretched(scores: Floats, outward: Floats, t: Floats) -> Floats:
 
 
 def _outward(scores: Floats, errors: Floats) -> Floats:
-    """Return the standard error of each score, with the sign of the score minus the mean."""
+    """Return each score's standard error, with the sign of the score's deviation from the mean."""
     deviation = scores - scores.mean()
     # equal scores must not all move the same way
     alternating = np.where(np.arange(len(scores)) % 2, 1.0, -1.0)

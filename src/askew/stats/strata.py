@@ -1,10 +1,11 @@
-"""Shares from a stratified sample of labels, and the minimum sample for a given half-width.
+"""Shares from a stratified sample of labels, and minimum sample sizes for given half-widths.
 
 N images are divided into strata of N_s images. For example, a stratum contains the images to which
-the instruments give the same labels. People label n_s random images of each stratum. If p_st is the
-share of value t in stratum s, the share of t is estimated as sum_s (N_s / N) p_st (Cochran 1977,
-chapter 5), divided by the same sum for all labels that are a value. The interval is Wilson's
-interval for the number of images that would give the same variance (Korn and Graubard 1998).
+the instruments give the same labels. People label n_s random images of each stratum. Let p_st be
+the share of value t in stratum s. The share of t in all images is estimated as sum_s (N_s / N) p_st
+(Cochran 1977, chapter 5), divided by the same sum for all labels that are a value. The interval is
+Wilson's interval for the number of images that would give the same variance (Korn and Graubard
+1998).
 
 All functions raise NotEnoughData if there are no labels, and ValueError for invalid counts.
 """
@@ -21,7 +22,7 @@ from askew.stats.shares import wilson
 from askew.types import Estimate
 
 LEAST_LABELS = 2
-"""Minimum number of labels per stratum. A variance cannot be estimated from fewer labels."""
+"""Minimum number of labels per stratum. From fewer labels, no variance can be estimated."""
 
 PSEUDO_COUNT = 0.5
 """Number added to the counts of a stratum.
@@ -41,7 +42,8 @@ class StratifiedLabels:
     sizes : array, (strata,)
         Number of images in each stratum.
     counts : array, (strata, values + 1)
-        Number of labeled images by value. The last column counts images whose label is not a value.
+        Number of labeled images with each value. The last column counts images whose label is not a
+        value.
     """
 
     sizes: Floats
@@ -58,7 +60,7 @@ class StratifiedLabels:
             raise ValueError("a stratum has more labels than images")
         exists = n_images > 0
         if not labels[exists].sum(axis=1).all():
-            raise NotEnoughData("a stratum has no labeled image")
+            raise NotEnoughData("a stratum has no labeled images")
         return cls(sizes=n_images[exists], counts=labels[exists])
 
     @property
@@ -77,7 +79,7 @@ class StratifiedLabels:
 
     @property
     def _smoothed_counts(self) -> Floats:
-        """Counts with pseudo-counts, of the same shape, which give no variance of 0."""
+        """Counts plus pseudo-counts, of the same shape, so that no variance is 0."""
         return np.asarray(self.counts + PSEUDO_COUNT / self.counts.shape[1])
 
     def _totals(self, counts: Floats) -> Floats:
@@ -87,14 +89,14 @@ class StratifiedLabels:
         return np.asarray(weights @ within)
 
     def variances(self, *, of_model: bool = False) -> Floats:
-        """Return the variance of each value's share, by linearizing the ratio.
+        """Return the variance of each value's share, computed by linearizing the ratio.
 
         Parameters
         ----------
         of_model
             If True, the shares estimate the model's true shares, and the images are a sample from
-            the model. If False, they estimate the shares in these images, and the variance is 0 if
-            all images are labeled.
+            the model. If False, the shares estimate the shares in these images, and the variance is
+            0 if all images are labeled.
         """
         shares = self.shares
         values = len(shares)
@@ -124,8 +126,8 @@ class StratifiedLabels:
         level
             Confidence level of the intervals, in (0, 1).
         of_model
-            If True, the intervals are for the model's true shares. If False, they are for the
-            shares in these images.
+            If True, the intervals are for the model's true shares. If False, the intervals are for
+            the shares in these images.
         """
         estimates = []
         labeled = int(self.counts[:, :-1].sum())
@@ -154,8 +156,9 @@ def _wilson_of_variance(
 ) -> tuple[float, float]:
     """Return a Wilson interval at the sample size for which a share has this variance.
 
-    Pseudo-counts give a share of 0 or 1 its variance, so the sample size is that of the share with
-    pseudo-counts, if this one is closer to 0 or 1.
+    The sample size is computed from the observed share or from the share with pseudo-counts,
+    whichever is closer to 0 or 1. An observed share of exactly 0 or 1 has no variance, so the share
+    with pseudo-counts is then used.
     """
     if variance == 0:
         return share, share
@@ -196,8 +199,9 @@ def smallest_sample(
 ) -> NDArray[np.int64]:
     """Return the minimum numbers of labels per stratum for intervals of a given half-width.
 
-    The labels are divided over the strata as in Neyman (1934): in proportion to the size of a
-    stratum times the largest standard deviation of any value in the stratum.
+    The labels are divided among the strata as in Neyman (1934). The number of labels is
+    proportional to the size of the stratum times the largest standard deviation of any value in the
+    stratum.
 
     Parameters
     ----------
@@ -228,7 +232,10 @@ def smallest_sample(
 
 
 def _labels(sizes: NDArray[np.int64], wanted: Floats) -> NDArray[np.int64]:
-    """Round numbers of labels up, to at least two and at most all images of each stratum."""
+    """Round numbers of labels up.
+
+    Each stratum needs at least two labels, but at most one per image.
+    """
     most = np.maximum(np.ceil(wanted).astype(np.int64), LEAST_LABELS)
     return np.minimum(most, sizes)
 
@@ -238,7 +245,7 @@ def expected_shares(labels: ArrayLike, values: int, accuracy: float, doubt: floa
 
     The shares follow from Bayes' rule. The calculation assumes that all values have the same prior
     probability. It also assumes that instruments make errors independently and have the same
-    accuracy. The fraction `doubt` is spread evenly over the values.
+    accuracy. A fraction `doubt` of the images is spread evenly over the values.
 
     Parameters
     ----------
@@ -249,7 +256,7 @@ def expected_shares(labels: ArrayLike, values: int, accuracy: float, doubt: floa
     accuracy
         Share of labels from an instrument that are correct, in (0, 1).
     doubt
-        Fraction of the images about which nothing is assumed, in [0, 1].
+        Fraction of images, in [0, 1], for which all values are assumed to be equally likely.
     """
     codes = np.asarray(labels, dtype=np.int64)
     wrong = (1 - accuracy) / max(values - 1, 1)
@@ -263,7 +270,7 @@ def expected_shares(labels: ArrayLike, values: int, accuracy: float, doubt: floa
 
 
 def accuracy_from_agreement(agreement: float, values: int) -> float:
-    """Return the accuracy of instruments, computed from the share of images on which they agree.
+    """Return the accuracy of two instruments, given the share of images on which they agree.
 
     Two instruments that have the same accuracy a and make errors independently agree on a share of
     a**2 + (1 - a)**2 / (values - 1) of the images.
@@ -283,7 +290,7 @@ def accuracy_from_agreement(agreement: float, values: int) -> float:
 
 
 def sample_of_size(sizes: ArrayLike, shares: ArrayLike, total: int) -> NDArray[np.int64]:
-    """Divide a number of labels over strata so that the intervals of the shares are short.
+    """Divide a number of labels among strata so that the intervals for the shares are short.
 
     Parameters
     ----------

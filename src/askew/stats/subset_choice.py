@@ -1,8 +1,8 @@
 """Search for the subset with the smallest cost, exhaustively or greedily.
 
-InterMit (arXiv 2505.17280) asks which bias axes to mitigate so that all axes come closest to their
-references. Here the members of a subset are axes, and its cost is the mean deviation that remains
-after mitigating these axes.
+InterMit (arXiv 2505.17280) chooses which bias axes to mitigate so that all axes come as close as
+possible to their references. Here the members of a subset are axes, and its cost is the mean
+deviation that remains after mitigating these axes.
 """
 
 import math
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 MOST_SUBSETS = 5_000
-"""Maximum number of subsets up to which all subsets are compared."""
+"""All subsets are compared only if there are at most this many subsets."""
 
 Cost = Callable[[tuple[int, ...]], float]
 
@@ -42,7 +42,7 @@ def ranked_subsets(number: int, size: int, cost: Cost) -> list[Subset]:
     size
         Number of members in a subset, from 0 to `number`.
     cost
-        Function that returns the cost of a subset. Subsets of equal cost keep the order of
+        Function that returns the cost of a subset. Subsets with equal costs keep the order of
         `itertools.combinations`.
 
     Returns
@@ -59,7 +59,7 @@ def ranked_subsets(number: int, size: int, cost: Cost) -> list[Subset]:
 def greedy_subsets(
     number: int, most: int, cost: Cost, is_enough: Callable[[tuple[int, ...]], bool] | None = None
 ) -> list[Subset]:
-    """Build a subset step by step, each time adding the member that gives the smallest cost.
+    """Build a subset step by step. Each step adds the member that leads to the smallest cost.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def greedy_subsets(
     cost
         Function that returns the cost of a subset.
     is_enough
-        Function that checks whether a subset needs no further member. If it is given, the search
-        also ends when no further member reduces the cost. If None, the last subset has `most`
+        Function that returns True if a subset needs no further member. If it is given, the search
+        also ends when no further member reduces the cost. If it is None, the last subset has `most`
         members.
 
     Returns
@@ -92,7 +92,7 @@ def greedy_subsets(
 
 
 def _best_extension(subset: Subset, number: int, cost: Cost) -> Subset:
-    """Add the member that gives the subset with the smallest cost."""
+    """Add the member that leads to the subset with the smallest cost."""
     extended = []
     for member in range(number):
         if member not in subset.members:

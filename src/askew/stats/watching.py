@@ -1,10 +1,10 @@
 """Tests for an open-ended series of models, such as the checkpoints of a training run.
 
 Each model is compared with the first model on images that have the same seeds. If a model is as
-biased as the first model, the two labels of a pair are equally likely in either order. askew tests
-each model at a smaller significance level than the model before it, and all levels sum to at most
-the level of the series. So the probability of any false alarm is at most this level, however many
-models follow.
+biased as the first model, the two labels of a pair are equally likely to occur in either order.
+askew tests each model at a smaller significance level than the model before it, and all levels sum
+to at most the level of the series. So the probability of any false alarm is at most the level of
+the series, no matter how many models follow.
 """
 
 import numpy as np
@@ -13,16 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def exact_change_p(changes: ArrayLike) -> NDArray[np.float64]:
-    """Return the p-value of the change in each value's share (McNemar's exact test, two-sided).
+    """Return the p-value for the change in each value's share (McNemar's exact test, two-sided).
 
     The test of a value uses only the pairs in which exactly one image shows it. From the first
-    image to the second, such a pair either loses or gains the value. Under the null, losses and
-    gains are equally likely.
+    image to the second, such a pair either loses or gains the value. Under the null hypothesis,
+    losses and gains are equally probable.
 
     Parameters
     ----------
     changes : array, (values, values)
-        Number of pairs by the label of the first image (rows) and of the second image (columns).
+        Number of pairs for each label of the first image (rows) and each label of the second image
+        (columns).
 
     Returns
     -------
@@ -32,7 +33,7 @@ def exact_change_p(changes: ArrayLike) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If the counts are not a square table of whole numbers of at least 0.
+        If the counts are not a square table of non-negative whole numbers.
     """
     counts = np.asarray(changes, dtype=float)
     is_square = counts.ndim == 2 and counts.shape[0] == counts.shape[1]
