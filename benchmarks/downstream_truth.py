@@ -158,13 +158,16 @@ def classification(options: argparse.Namespace) -> Iterator[str]:
     yield ""
     yield (
         "Order: Spearman's rank correlation between the measured and the planted differences, "
-        "across the pairs. Its interval is"
+        "across the pairs, with an interval"
     )
     yield (
         "from a jackknife over occupations. Share of the planted size: slope of the line through "
-        "zero that predicts measured from"
+        "zero that predicts the measured"
     )
-    yield "planted differences. At a slope of 1, both have the same size."
+    yield (
+        "differences from the planted differences. At a slope of 1, measured and planted "
+        "differences have the same size."
+    )
     yield ""
     yield from _explanation(by_model[first][options.samples[-1]], planted, options.pictures)
     yield from _changes(_comparisons(by_model, many, options), planted)
@@ -199,8 +202,8 @@ def _explanation(
     order = spearmanr(differences.ravel(), planted.table.ravel()).statistic
     mean, low = possible(planted, pictures)
     sentence = (
-        "Suppose that each decision were drawn at random with the planted preferences, for "
-        f"{pictures} images per group. Then the order would be {number(mean)} on average, and "
+        "If each decision were drawn at random with the planted preferences, for "
+        f"{pictures} images per group, the order would be {number(mean)} on average, and "
         f"above {number(low)} in 95 of 100 cases."
     )
     if order >= ENOUGH:
@@ -209,11 +212,11 @@ def _explanation(
         return
     if order < low:
         sentence += (
-            " So the number of images does not explain the measured order. The noise samples or "
-            "the trained model must explain it."
+            " So the small number of images does not explain the measured order. The noise samples "
+            "or the trained model must be the cause."
         )
     else:
-        sentence += " So the number of images explains the measured order."
+        sentence += " So the small number of images explains the measured order."
     yield sentence
     yield ""
     yield _lost_by_decisions(class_decisions, planted)
@@ -237,9 +240,9 @@ def _lost_by_decisions(class_decisions: ClassDecisions, planted: PlantedAssociat
         f"In {alike} of {shares.size} pairs, at least {percent(SAME_DECISION)} of all images get "
         "the same decision. No image shows an occupation, but the mean denoising error depends on "
         f"the occupation: across occupations, its standard deviation is {number(ratio, 1)} times "
-        "that of the difference between the groups. The differences in error, without decisions, "
-        f"have a rank correlation of {measured(order)} with the planted order "
-        f"(p {probability(order.p)})."
+        "the standard deviation of the difference between the groups. If the differences in error "
+        "are used directly, without decisions, their rank correlation with the planted order is "
+        f"{measured(order)} (p {probability(order.p)})."
     )
 
 
@@ -320,10 +323,10 @@ def editing(options: argparse.Namespace) -> Iterator[str]:
     yield from _rates(by_model, list(targets))
     yield ""
     yield (
-        "Share of edits whose perceived gender differs from that of the input image. Men's "
-        "occupations exclude women, and women's"
+        "The table lists the share of edited images whose perceived gender differs from the "
+        "perceived gender of the input"
     )
-    yield "occupations exclude men."
+    yield "image. Men's occupations exclude women, and women's occupations exclude men."
     yield ""
     excluded = "occupations that exclude the group minus all other occupations, points"
     yield f"| model | group | strength | {excluded} | q |"
