@@ -274,9 +274,13 @@ class Store:
         whose files are damaged are left out. A file with an unchanged modification time is assumed
         to be intact.
         """
+        return self._outcomes(self.index.rows("pictures", "key", keys))
+
+    def _outcomes(self, rows: Iterable[IndexRow]) -> dict[str, Picture | Missing]:
+        """Return the outcomes that index rows describe. Images with damaged files are left out."""
         intact = dict[str, bool]()
         outcomes: dict[str, Picture | Missing] = {}
-        for row in self.index.rows("pictures", "key", keys):
+        for row in rows:
             key, name, suffix, reason, detail, prompt, seed, _, changed = row
             if name is None:
                 if reason != RETRIED:
@@ -328,7 +332,7 @@ class Store:
                 if request.key not in known
             ]
             self.index.record("pictures", rows, about)
-        stored = self.pictures(keys)
+        stored = known | self._outcomes(rows)
         for key, outcome in zip(keys, outcomes, strict=True):
             if isinstance(outcome, Missing):
                 stored.setdefault(key, outcome)
