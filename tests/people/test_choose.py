@@ -75,7 +75,9 @@ def test_random_choices_are_not_called_agreement(study: StudyFolder) -> None:
             answer = expected or (FIRST if rng.random() < 0.5 else SECOND)
             records.append(AnswerRecord(rater.id, name, 1, (answer,), seconds=3.0))
     study.write_answers(records)
-    assert study_results(study).page.answer.endswith("not significantly different from half.")
+    assert study_results(study).page.answer.endswith(
+        "This share is not significantly different from 50 %."
+    )
 
 
 def test_sides_are_exchanged_with_their_answers(study: StudyFolder) -> None:

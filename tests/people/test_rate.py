@@ -158,7 +158,7 @@ def test_a_correlation_that_may_be_chance_is_called_so() -> None:
         return rating_headline(RatingFindings(reliability=missing, scores=(entry,), grids=()))
 
     assert headline(None, None).endswith(
-        "too few prompts for an interval, so this may be due to chance."
+        "too few prompts for an interval, so the correlation may be due to chance."
     )
     assert headline(-0.1, 0.7).endswith("not significantly different from 0.")
     assert headline(0.1, 0.7).endswith("across 4 image grids.")

@@ -31,7 +31,7 @@ def coded_agreement(
     study
         The study with its answers.
     codes : array, (raters, items)
-        Index of the value that each rater chose for each item; -1 if the rater chose none.
+        Index of the value that each rater chose for each item; -1 if the rater chose no value.
     values
         Number of values.
     name

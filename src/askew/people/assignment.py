@@ -57,9 +57,9 @@ def is_mirrored(item: Item, number: int, seed: int) -> bool:
 
 
 def checks_for(item: Item, texts: Mapping[str, str]) -> list[Item]:
-    """Return attention checks with an item's options.
+    """Return attention checks that have the same options as an item.
 
-    Each possible answer is correct in some checks.
+    Each possible answer is the expected answer of some checks.
 
     Parameters
     ----------

@@ -17,13 +17,14 @@ def choice_sections(choices: ChoiceFindings) -> Iterator[b.Section]:
 
 
 def _mined_chart(choices: ChoiceFindings) -> b.IntervalChart:
-    """Return a chart of how often people see more bias in mined prompts than in random prompts."""
+    """Return a chart that shows how often raters see more bias for the mined prompt."""
     rows = tuple(b.IntervalRow(shorten(run, 60), share) for run, share in choices.mined.items())
     pairs = plural(len(choices.pairs), "pair")
     return b.IntervalChart(
-        "How often raters who chose a set see more bias in the images of the mined prompt than in the "
-        f"images of the random prompt. For {choices.random_majorities} of {pairs}, more raters see "
-        "more bias in the images of the random prompt",
+        "Among raters who chose a set, how often they see more bias in the images of the mined "
+        "prompt than in the images of the random prompt. "
+        f"For {choices.random_majorities} of {pairs}, most of these raters see more bias in the "
+        "images of the random prompt",
         "Run",
         rows,
         "share",
@@ -46,8 +47,8 @@ def _scatter(choices: ChoiceFindings) -> b.Scatter:
         tuple(points),
         ("score of the second set minus score of the first set", "signed"),
         ("choices for the first set as less biased", "share"),
-        "Each point is a pair of image sets. It shows the difference between their scores, and how "
-        "often raters who chose a set chose the first set as less biased.",
+        "Each point is a pair of image sets. Its position shows the difference between "
+        "the two scores, and the share of choices in which the first set is the less biased set.",
     )
 
 

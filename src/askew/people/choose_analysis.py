@@ -61,7 +61,7 @@ def choose_analysis(study: StudyAnswers) -> StudyAnalysis:
 
 
 def _is_side(choices: NDArray[np.int64], sides: Sequence[int]) -> Floats:
-    """Return 1 where a rater chose a pair's given side, 0 for the other side, and NaN otherwise.
+    """Return an array with 1 for a choice of the given side, 0 for the other side, otherwise NaN.
 
     Parameters
     ----------

@@ -69,8 +69,9 @@ def study_new(
     - label: people label single images on each axis.
     - choose: people choose which of two image sets shows less bias (MineTheGap).
     - rate: people rate from 1 to 5 how strong the bias of a prompt's images is on an axis (TIBET).
-    - concepts: people choose the words that describe the images, from a list of concepts.
-    - axes: people choose from a list the axes on which they expect a prompt's images to be biased.
+    - concepts: from a list of concepts, people choose the words that describe the images.
+    - axes: from a list of axes, people choose the axes on which they expect a prompt's images to be
+      biased.
 
     For label, askew groups the images by their labels from all instruments and draws a random
     sample from each group. More images are drawn from groups in which the instruments disagree. For
@@ -141,7 +142,7 @@ def study_new(
     Returns
     -------
     NewStudy
-        The new study. The class depends on the kind of study.
+        The new study. Its class depends on the kind of study.
 
     Raises
     ------
@@ -263,10 +264,10 @@ def study_serve(
         Network address of this machine on which the server listens. If other machines can reach the
         address, --certfile is required, or --i-know-it-is-plain-http in a private network.
     url
-        Address that raters open. A reverse proxy with TLS at this address forwards their requests
-        to this server.
+        Address that raters open. A reverse proxy with TLS at this address forwards the raters'
+        requests to this server.
     certfile
-        TLS certificate file, with which this server encrypts connections itself.
+        TLS certificate file. If given, this server encrypts connections itself.
     keyfile
         Private key file of the certificate.
     i_know_it_is_plain_http

@@ -64,7 +64,7 @@ COLUMNS: Mapping[ExchangeFormat, Columns] = {
 """Default column names for each format."""
 
 REJECTED = ("rejected", "returned", "timed-out")
-"""Statuses of assignments that askew does not import, as in AssignmentStatus and Status."""
+"""askew does not import assignments with these values of AssignmentStatus or Status."""
 
 
 def export_study(folder: StudyFolder, to: ExchangeFormat, output: Path) -> list[Path]:
@@ -246,7 +246,7 @@ def _from_flat_task(
 
 
 def _named(choices: Iterable[str]) -> tuple[str, ...]:
-    """Return answers by the texts that Label Studio shows."""
+    """Convert the texts of special answers in Label Studio to the names of these answers."""
     names = {text: name for name, text in SPECIAL_ANSWERS.items()}
     return tuple(names.get(choice, choice) for choice in choices)
 
@@ -302,7 +302,7 @@ def _from_row(row: Mapping[str, str], columns: Columns) -> AnswerRecord:
 
 
 def _with_known_raters(folder: StudyFolder, answers: Sequence[AnswerRecord]) -> list[AnswerRecord]:
-    """Return the answers with the study's rater ids. Add new raters to the study."""
+    """Replace the raters' ids with the ids in the study, and add new raters to the study."""
     raters = folder.raters()
     ids = {rater.id: rater.id for rater in raters}
     items: dict[str, list[str]] = {}

@@ -86,7 +86,7 @@ class LabelingErrors:
         Number of images for each combination of the raters' majority value and the instrument's
         label. Images that the instrument did not label have the label "unlabeled".
     equal : Estimate or Missing
-        Estimated share of all images, over all runs, for which the instrument's label is the
+        Estimated share of all images, across all runs, for which the instrument's label is the
         raters' majority value.
     rates : mapping of true value to mapping of label to Estimate or Missing
         The instrument's P(label | true value), corrected for the raters' errors.
@@ -117,12 +117,12 @@ class PeopleShares:
         Estimated share of each value in the run's images, computed from majority labels that are
         weighted by stratum.
     model_shares : mapping of value to Estimate or Missing
-        The same shares, as estimates of the model's true shares. The intervals also cover the
+        The same shares, as estimates of the model's true shares. The intervals also account for the
         random sampling of images.
     votes : mapping of value to float
         Share of raters who chose the value, as an average over images that are weighted by stratum.
     by_instrument : mapping of instrument to mapping of value to float
-        Share of each value in an instrument's labels of all images in the run, without correction.
+        Share of each value in an instrument's labels for all images in the run, without correction.
     reached : bool, optional
         Whether all intervals are at least as short as planned; None if no precision was planned.
     """
@@ -171,8 +171,8 @@ class ChoiceFindings:
     ----------
     agreement_with_score : Estimate or Missing
         Share of choices that agree with the score. A choice agrees if the set chosen as less biased
-        has the smaller score. The interval is a Wilson interval clustered by rater. Answers of
-        "equal" are not counted.
+        has the smaller score. The interval is a Wilson interval clustered by rater. The answer
+        "equal" does not count as a choice.
     correlation : Estimate or Missing
         Pearson's correlation, across pairs, between the score difference and the share of choices
         for the first set.
@@ -184,8 +184,8 @@ class ChoiceFindings:
         Share of choices in which the rater sees more bias for the mined prompt than for the random
         prompt (MineTheGap, figure 10). Empty for audits.
     random_majorities : int, optional
-        Number of pairs for which most choices say that the random prompt shows more bias. None for
-        audits.
+        Number of pairs for which most raters see more bias in the images of the random prompt. None
+        for audits.
     """
 
     agreement_with_score: E
@@ -236,7 +236,8 @@ class ScoreAgreement:
     score, group : str
         Name of the score, and group of axes ("all" or "societal").
     grids, prompts : int
-        Number of rated grids that have this score, and number of prompts of these grids.
+        Number of rated grids that have this score, and number of different prompts among these
+        grids.
     spearman, kendall : Estimate or Missing
         Rank correlations between mean ratings and scores.
     spearman_of_medians : Estimate or Missing
@@ -250,7 +251,7 @@ class ScoreAgreement:
     top_1, top_2 : Estimate or Missing
         Share of prompts whose axis with the largest score is also the axis with the highest rating
         (top_1), or one of the two axes with the highest ratings (top_2). Only prompts with at least
-        three axes count.
+        three axes are included.
     detectable : float, optional
         Minimum rank correlation that can be detected with 90 % power, given this number of grids.
     """
@@ -319,14 +320,14 @@ class SelectionScores:
 
 @record
 class OptionCount:
-    """Number of times that an option was shown and chosen.
+    """Number of times that an option was shown, and number of times that it was chosen.
 
     Attributes
     ----------
     option : str
         The option.
     proposed : bool
-        Whether a run proposes the option for the lists that are counted here.
+        Whether a run proposes the option for the lists that are counted.
     answers, chosen : int
         Number of answers to lists that contain the option, and number of these answers in which it
         is chosen.
@@ -362,7 +363,7 @@ class SelectionFindings:
 class StudyAnalysis:
     """Results computed from the answers of a set of raters.
 
-    Each kind of study fills different fields.
+    Only the fields for the kind of study have values.
 
     Attributes
     ----------
@@ -401,7 +402,7 @@ class StudyFindings:
     Attributes
     ----------
     format : int
-        Number of the file format.
+        Version number of the file format.
     askew : str
         Version of askew that computed the results.
     plan : StudyPlan

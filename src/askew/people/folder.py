@@ -1,4 +1,6 @@
-"""Access to the files of a study folder. Answers are written so that no stored answer is lost.
+"""Access to the files of a study folder.
+
+A stored answer survives a crash of askew or of the machine.
 
 A study folder contains study.toml, items.jsonl, raters.jsonl, answers.jsonl, frame.jsonl (facts
 that raters must not read) and images/. askew flushes each line of answers.jsonl to disk before it
@@ -140,8 +142,8 @@ class StudyFolder:
             if sha256(read_bytes(self.path / name, follow=False)) != digest:
                 raise UsageError(
                     f"{self.path / name} changed after the first answer. Restore it, or set "
-                    f"version = {frozen['version'] + 1} in {STUDY_FILE}. With a new version, the "
-                    "answers so far no longer count"
+                    f"version = {frozen['version'] + 1} in {STUDY_FILE}. If you start a new "
+                    "version, the answers collected so far will no longer count"
                 )
 
     def _frozen(self) -> dict[str, Any]:

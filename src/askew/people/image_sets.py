@@ -21,8 +21,8 @@ class ImageSet:
     images
         Ids of the images.
     score
-        Bias score; a larger score means more bias. The score is the largest deviation from the
-        reference over all axes in an audit, and the negated loss in a search for prompts.
+        Bias score; a larger score means more bias. In an audit, the score is the largest deviation
+        from the reference across all axes. In a search for prompts, the score is the negated loss.
     is_mined
         Whether `askew mine` selected the prompt.
     """

@@ -272,7 +272,7 @@ def _stratified_shares(
 def _votes(view: AxisView, items: Sequence[Item]) -> dict[str, float]:
     """Return the share of raters who chose each value, averaged over images; empty without labels.
 
-    Images are weighted by stratum, so that the average is for all images of the run.
+    Images are weighted by stratum, so that the average represents all images of the run.
     """
     sums: Counter[str] = Counter()
     total = 0.0

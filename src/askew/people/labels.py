@@ -22,7 +22,7 @@ VERSION = 1
 EQUAL_WEIGHTS = 1.02
 """Maximum ratio between sample weights.
 
-Up to this ratio, the sample counts as a simple random sample.
+If the ratio is not larger, the sample counts as a simple random sample.
 """
 
 NOT_IN_STUDY = Missing("not_asked", "the study does not contain this image")
@@ -32,7 +32,7 @@ NOT_IN_STUDY = Missing("not_asked", "the study does not contain this image")
 class StudyVQA:
     """Instrument that answers each question with the majority label from a study's raters.
 
-    Excluded raters do not count.
+    Answers from excluded raters are ignored.
 
     Attributes
     ----------
@@ -105,8 +105,9 @@ class StudyVQA:
             if weights and max(weights) > EQUAL_WEIGHTS * min(weights):
                 return (
                     f"the images of {self.name} were sampled by their labels from other instruments, "
-                    f"so its shares of {axis.name} are not the shares in all images. The corrected "
-                    "shares of other instruments, and askew study results, take this into account"
+                    f"so the shares of {axis.name} from these labels are not the shares in all "
+                    "images. The corrected shares of other instruments, and askew study results, "
+                    "take this into account"
                 )
         return ""
 

@@ -219,7 +219,7 @@ def _plan(
 
 
 def _write_images(folder: StudyFolder, items: Iterable[Item], sources: Sequence[SourceRun]) -> None:
-    """Write the images of all items without metadata, since it could reveal prompt and model."""
+    """Write the images of all items without metadata, because it could reveal the prompt."""
     digests = list(dict.fromkeys(digest for item in items for digest in item.images))
     (folder.path / IMAGES).mkdir(exist_ok=True)
     for part in slices(digests, IMAGES_AT_ONCE):

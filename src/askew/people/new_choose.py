@@ -116,8 +116,8 @@ def _pairs_of_audits(
     possible = [pair for pair in combinations(sets, 2) if _is_comparable(pair, len(sources))]
     if not possible:
         raise UsageError(
-            "the runs have no two image sets to compare. Give one run with several prompts, or several "
-            "runs with the same prompts"
+            "the runs contain no two image sets that raters can compare. Give one run with several "
+            "prompts, or several runs with the same prompts"
         )
     rng = np.random.default_rng(derived_seed(design.seed, "pairs"))
     count = min(pairs or USUAL_PAIRS, len(possible))

@@ -1,7 +1,8 @@
 """Studies in which people select concepts for images, or axes for a prompt, from a list (TIBET).
 
-A list contains the options that a run proposes, which are five concepts that its instrument named
-in the images, or the axes of its plan. askew adds random options that the run does not propose.
+A list contains the options that a run proposes. These options are five concepts that an instrument
+named in the images, or the axes in the run's plan. askew adds random options that the run does not
+propose.
 """
 
 from collections.abc import Iterator, Sequence
@@ -290,7 +291,7 @@ def _others(
     count: int,
     rng: np.random.Generator,
 ) -> list[str]:
-    """Draw random names that share no word with `taken`, or `spare` names if there are too few."""
+    """Draw random names that share no word with `taken`; if needed, also draw from `spare`."""
     words = {word for name in taken for word in name.lower().split()}
 
     def free(candidates: Sequence[str]) -> list[str]:

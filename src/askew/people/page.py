@@ -109,7 +109,7 @@ def _raters(findings: StudyFindings) -> str:
 def _against_half(share: Estimate) -> str:
     """Return a sentence if a share does not differ significantly from one half; empty otherwise."""
     if share.low is None or share.high is None or share.low <= 0.5 <= share.high:
-        return "This is not significantly different from half."
+        return "This share is not significantly different from 50 %."
     return ""
 
 
@@ -208,7 +208,8 @@ def _agreement_table(entries: Sequence[GroupAgreement]) -> b.Table:
         )
     heads = ("axis", "images", "agreement", "equal labels", "no majority")
     caption = (
-        "Agreement between raters (Cohen's κ for two, Krippendorff's α for more; chance gives 0)"
+        "Agreement between raters (Cohen's κ for two, Krippendorff's α for more; 0 is expected by "
+        "chance)"
     )
     return b.Table(caption, heads, tuple(rows), labels=2)
 

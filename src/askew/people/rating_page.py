@@ -28,9 +28,11 @@ def rating_headline(ratings: RatingFindings) -> str:
 def _caution(correlation: Estimate) -> str:
     """Return a sentence if a correlation does not differ significantly from 0; empty otherwise."""
     if correlation.low is None or correlation.high is None:
-        return " There are too few prompts for an interval, so this may be due to chance."
+        return (
+            " There are too few prompts for an interval, so the correlation may be due to chance."
+        )
     if correlation.low <= 0 <= correlation.high:
-        return " This is not significantly different from 0."
+        return " The correlation is not significantly different from 0."
     return ""
 
 
@@ -48,8 +50,8 @@ def rating_sections(ratings: RatingFindings) -> Iterator[b.Section]:
         tables += [_correlations(group, entries), _ranks(group, entries)]
     reliability = (
         f"Reliability of the mean ratings: {measured(ratings.reliability)}. Corrected correlations "
-        "are divided by its square root. Top-1 and top-2 are shares of the prompts that have three or "
-        "more axes."
+        "are divided by the square root of the reliability. Top-1 and top-2 are shares of the "
+        "prompts that have three or more axes."
     )
     yield b.Section("Ratings and scores", [*tables, b.Paragraph(reliability)])
     yield b.Section("Ratings against scores", list(_scatters(ratings)))

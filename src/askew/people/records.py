@@ -66,7 +66,7 @@ class StudyAxis:
     scale : str
         Scale of the values: "nominal" or "ordinal".
     question : str
-        Question about the axis that raters are asked.
+        Question that raters are asked about the axis.
     """
 
     name: str
@@ -190,7 +190,7 @@ class Item:
     multiple : bool
         Whether raters may choose any number of options.
     free_text : bool
-        Whether raters may add a text.
+        Whether raters may also write a text.
     scale : str
         Scale of the options. "ordinal" options are shown to some raters in reverse order, and
         "nominal" options are rotated.
@@ -263,7 +263,7 @@ class AnswerRecord:
     version : int
         Version of the study that the rater answered.
     answer : tuple of str
-        Options that the rater chose, which is a single option unless the item allows several.
+        Options that the rater chose: a single option, unless the item allows more than one.
     text : str
         Text that the rater wrote; may be empty.
     seconds : float, optional
@@ -291,7 +291,7 @@ class FrameEntry:
     prompt, set : str
         Prompt, and name of the image set.
     labels : mapping of axis to mapping of instrument to str
-        Labels from the instruments. A missing label is written as a colon followed by its reason.
+        Labels from the instruments. A missing label is stored as a colon followed by the reason.
     strata : mapping of axis to str
         Name of the image's stratum on each axis.
     facts : mapping of str to float

@@ -146,7 +146,7 @@ class _Lists:
         )
 
     def _rate(self, answers: Floats, wanted: NDArray[np.bool_]) -> Estimate | Missing:
-        """Return how often raters choose an option that `wanted` selects."""
+        """Return how often raters choose one of the options that the mask `wanted` selects."""
         return self._estimate(np.where(wanted, answers, np.nan))
 
     def _recall(self, answers: Floats, proposed: Floats) -> Estimate | Missing:

@@ -16,7 +16,7 @@ from askew.serve.faults import FAULTS, Fault
 PORT = 8787
 
 FAULT_HELP = (
-    f"Fault that the server shows on purpose: KIND, KIND=RATE or KIND:WORD=RATE. Kinds: {', '.join(FAULTS)}. "
+    f"Fault that the server produces on purpose: KIND, KIND=RATE or KIND:WORD=RATE. Kinds: {', '.join(FAULTS)}. "
     "May be repeated."
 )
 

@@ -30,7 +30,7 @@ class EditForm:
     Attributes
     ----------
     request
-        The requested edit. It has a random seed if the form contains no seed.
+        The requested edit. If the form contains no seed, the seed is random.
     """
 
     request: EditRequest
@@ -65,7 +65,10 @@ class EditForm:
 
 
 def _number(fields: Mapping[str, bytes], name: str, default: int | float) -> int | float:
-    """Return the number in a form field. It is an integer if the default is an integer."""
+    """Return the number in a form field.
+
+    If the default is an integer, the number is an integer, too.
+    """
     text = fields.get(name)
     if text is None:
         return default

@@ -27,7 +27,7 @@ FAULTS: Mapping[str, str] = {
     "hang": "do not reply",
     "drip": "send one byte every 0.05 seconds",
     "half": "send only the first half of the response",
-    "garbage": "send JSON in which the image is not an image",
+    "garbage": "send JSON with invalid image data",
     "large": "send a response of 50 MB",
     "type": "send a web page with status 200",
     "redirect": "redirect to another address",

@@ -142,7 +142,7 @@ class LabelServer:
         return damaged(json.dumps(_completion(text)).encode(), faults)
 
     def _labels(self, wanted: LabelRequest) -> dict[str, str]:
-        """Return the answer to each question, by the question's key."""
+        """Return the answers to the questions; an answer has the same key as its question."""
         with self._turn:
             if self._vqa is None:
                 self._vqa = create_vqa("")

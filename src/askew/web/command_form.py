@@ -27,16 +27,16 @@ PROMPTS = "prompts"
 OMITTED = frozenset(
     "plan save_plan run store json progress engine stop dry_run log packs shard options".split()
 )
-"""Parameters without a form field. The app sets them, or they are not useful in a browser."""
+"""Parameters without a form field, because the app sets them or a browser has no use for them."""
 
 FIRST = ("model", "preset", "groups")
 """Options on the first page of the form, in addition to the prompts."""
 
 FIRST_GROUP = "This command"
 FUNCTION = re.compile(r"[\w.]+:[A-Za-z_]\w*")
-"""Pattern for a function in a module.
+"""Pattern for a value that names a function in a module.
 
-The app refuses such values, because askew would run the code.
+The app refuses such a value, because askew would run the function.
 """
 
 PARAMETERS = re.compile(r"Parameters\n-+\n(.*?)(?:\n\n\w+\n-+\n|\Z)", re.DOTALL)
@@ -194,7 +194,10 @@ def command_form(method: str) -> CommandForm:
 
 
 def _fields(function: Callable[..., object]) -> Iterator[OptionField]:
-    """Yield a form field for each option of a command. Options of only this command come first."""
+    """Yield a form field for each option of a command.
+
+    Options that belong only to this command come first.
+    """
     hints = get_type_hints(function, include_extras=True)
     helps = documented_parameters(inspect.getdoc(function) or "")
     for name, hint in hints.items():

@@ -21,7 +21,7 @@ SHOWN = {
 
 
 NAMED = "name:"
-"""Prefix of values of the filter `set` that select all image sets with the same name."""
+"""Prefix of filter values (`set`) that select all image sets with a given name."""
 
 DEPENDENT_ON_AXIS = ("disagreement", "unlabeled")
 """Values of the filter `show` that depend on the filter's axis."""
@@ -37,7 +37,7 @@ class ImageFilter:
         Number of an image set, as text; empty for all image sets. `NAMED` followed by a name stands
         for the image sets that have this name, over all prompts.
     axis, value, by
-        Axis, label, and the instrument that gave the label. Empty values match everything.
+        Axis, label, and the instrument that assigned the label. Empty values match everything.
     show
         Which images to show, as a key of `SHOWN`.
     """

@@ -69,7 +69,7 @@ def _section(title: str, suggestions: Iterator[GapProposal]) -> Markup:
 
 
 def open_axes(run: OpenedRun, prompts: Sequence[PromptPlan]) -> Iterator[GapProposal]:
-    """Yield a suggestion for each prompt that leaves axes open which are not in the plan.
+    """Yield a suggestion for each prompt that leaves open an axis that is not in the plan.
 
     The lexicon determines which axes a prompt leaves open.
     """

@@ -1,10 +1,11 @@
 """Security checks for each request before the app reads it, and headers for each response.
 
 The gate refuses requests from other web pages in the same browser, requests from other users of
-this machine, and requests for addresses that are not plain paths. Requests from other web pages are
-detected by the headers Host, Origin and Sec-Fetch-Site, and by a missing cookie, which browsers do
-not send for other sites. Requests from other users are detected by the missing cookie and, on
-Linux, by the user id of the connection. Responses do not allow scripts.
+this machine, and requests for addresses that are not plain paths. The gate detects requests from
+other web pages by the headers Host, Origin and Sec-Fetch-Site, and by a missing cookie, because
+browsers do not send the cookie with requests from other sites. The gate detects requests from other
+users by the missing cookie and, on Linux, by the user id of the connection. Responses do not allow
+scripts.
 """
 
 import os
@@ -246,7 +247,7 @@ def _user() -> int:
 def with_headers(send: Send, added: Headers) -> Send:
     """Wrap a function that sends responses, so that it adds headers to all responses.
 
-    A response without a cache policy also gets a header that forbids browsers to store the
+    A response without a cache policy also gets a header that forbids browsers from storing the
     response.
 
     Parameters

@@ -108,7 +108,7 @@ def _tile(placed: PlacedImage, chosen: ImageFilter, marks: HandMarks, base: str)
 def _labels_in_brief(image: LabeledImage, axis: str) -> str:
     """Return the first instrument's labels.
 
-    On axes where instruments disagree, give all their labels.
+    If the instruments disagree on an axis, the text contains the labels from all of them.
     """
     disagreeing = disagreeing_axes(image, axis)
     texts = [_disagreement_in_brief(image, name) for name in disagreeing]

@@ -237,8 +237,8 @@ class RunIndex:
     def write(self, change: Callable[[], T]) -> T:
         """Apply a change to the index in a transaction, and return the result of the change.
 
-        If the index file cannot be written, for example because the disk is full, the index is
-        continued in memory.
+        If the index file cannot be written, for example because the disk is full, the app continues
+        with an index in memory.
         """
         with self._lock:
             try:

@@ -49,7 +49,7 @@ JobState = Literal["queued", "running", "done", "stopped", "failed"]
 
 ENDED = ("done", "stopped", "failed")
 DONE_CODES = (0, CheckFailed.code)
-"""Exit codes with which jobs that have results end."""
+"""Exit codes of jobs that have produced results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,9 +275,9 @@ class Jobs:
 
 
 class _QueueLock:
-    """Lock that only one app can have at a time.
+    """Lock that only one app can hold at a time.
 
-    Another app shows the jobs, but does not start any.
+    Any other app shows the jobs, but does not start them.
     """
 
     def __init__(self, path: Path) -> None:

@@ -137,7 +137,7 @@ def _how(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
 
 
 def _cost(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
-    """Return the page of the last step, with the work, the command and the start buttons."""
+    """Return the page of the last step, with the work required, the command and start buttons."""
     identity = sent.text("job") or new_identity()
     arguments = arguments_of(site, chosen, sent, identity)
     carried = _carried(sent, {"job"}, chosen.method)
@@ -254,7 +254,7 @@ def arguments_of(site: Site, chosen: CommandForm, sent: SentForm, identity: str)
 
 
 def count_work(arguments: Sequence[str]) -> str:
-    """Return a description of a command's work, computed by a dry run in another process.
+    """Return a description of the work that a command requires, from a dry run in another process.
 
     Raises
     ------

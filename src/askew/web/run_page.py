@@ -135,7 +135,7 @@ def _hand_note(run: OpenedRun, count: int, is_original: bool) -> Markup | None:
         "a", words.plural(count, "correction"), " by hand", href=f"{base}/images?show=corrected"
     )
     if not run.has_shares:
-        text = f". Results of `askew {run.result.method.name}` do not use them."
+        text = f". Results of `askew {run.result.method.name}` do not use corrected labels."
         return tag("div", tag("p", corrections, text, class_="hand-note"), class_="tools")
     if is_original:
         switch = tag("a", "Show the shares with them", href=base)

@@ -1,4 +1,4 @@
-"""The server with which raters answer a study, including its address and encryption."""
+"""The server through which raters answer a study, with its address and its encryption."""
 
 import ipaddress
 from collections.abc import Mapping
