@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from askew.methods.mine.findings import BestPrompt, MineFindings, WordEffect, ranked
+from askew.methods.mine.findings import (
+    BestPrompt,
+    ExplainedPrompt,
+    MineFindings,
+    WordEffect,
+    ranked,
+)
 from askew.methods.mine.plan import COLOR, SKEW, MinePlan, ScoredPlan
 from askew.pages import blocks as b
 from askew.pages import skeleton
@@ -70,8 +76,8 @@ def stop_sentences(findings: MineFindings, scored: Sequence[BestPrompt]) -> list
     )
 
 
-def held_out_images(prompt: BestPrompt) -> int:
-    """Return the number of held-out images of a prompt in a search by skew."""
+def held_out_images(prompt: ExplainedPrompt) -> int:
+    """Return the number of held-out images of a prompt that is scored by skew."""
     if prompt.shares is None:
         return 0
     return sum(prompt.shares.counts.values()) + sum(prompt.shares.missing.values())

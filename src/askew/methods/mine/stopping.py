@@ -27,13 +27,23 @@ def undecided_prompts(readings: Mapping[str, SkewReading], most: int) -> list[st
     most
         Largest number of held-out images of a prompt.
     """
-    p_values = {prompt: _sequential_p(reading, most) for prompt, reading in readings.items()}
+    p_values = {prompt: reading_p(reading, most) for prompt, reading in readings.items()}
     significant = significant_places(p_values)
     return [prompt for prompt in readings if prompt not in significant]
 
 
-def _sequential_p(reading: SkewReading, most: int) -> float:
-    """Return the sequential p; 1 if too few images are labeled, or if no axis was chosen."""
+def reading_p(reading: SkewReading, most: int) -> float:
+    """Return the sequential p of held-out images on an axis.
+
+    The p is 1 if too few images are labeled, or if the reading has several axes.
+
+    Parameters
+    ----------
+    reading
+        Measurement of the held-out images so far.
+    most
+        Largest number of held-out images of a prompt.
+    """
     axis = reading.axis()
     if axis is None or len(reading.axes) > 1:
         return 1.0

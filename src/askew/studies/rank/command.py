@@ -13,6 +13,7 @@ from askew.method import load
 from askew.methods.mine.findings import MiningResult
 from askew.methods.mine.plan import EQ1, SKEW, MinePlan
 from askew.models.base import Setting
+from askew.parts.survey.sequential import MAX_IMAGES
 from askew.store.keys import derived_seed
 from askew.studies.rank import METHOD, RankResult
 from askew.studies.rank.plan import ModelPlan, RankPlan
@@ -77,6 +78,8 @@ def rank(
     images: int | None = None,
     find: int | None = None,
     eval_images: int | None = None,
+    until: Literal["decided"] | None = None,
+    max_images: int | None = None,
     variations: int | None = None,
     vqa: str | None = None,
     table: shared.PathOption = None,
@@ -99,6 +102,8 @@ def rank(
     `askew rank --table bls-2022 --model studio/planted`
 
     `askew rank --table bls-2022 --find 5`
+
+    `askew rank --table bls-2022 --find 5 --until decided --max-images 200`
 
     `askew rank --prompts prompts.txt --objective eq1`
 
@@ -130,6 +135,11 @@ def rank(
         remaining prompts by held-out images.
     eval_images
         Held-out images for each prompt that --find finds. [default: 48]
+    until
+        Add held-out images to each prompt that --find finds until its bias is significant on an
+        axis: 8, 12, 16, 24, … up to --max-images.
+    max_images
+        Largest number of held-out images for each prompt with --until decided. [default: 400]
     variations
         Variations per prompt, with --objective eq1. [default: 15]
     vqa
@@ -155,6 +165,7 @@ def rank(
     AskewError
         If a run fails.
     """
+    shared.check_until(until, max_images, eval_images, "--eval-images", "held-out images")
 
     def build() -> RankPlan:
         model_names = shared.names(model)
@@ -173,7 +184,8 @@ def rank(
             objective=objective,
             images=images,
             find=find,
-            eval_images=eval_images,
+            eval_images=eval_images if until is None else max_images or MAX_IMAGES,
+            until=until,
             variations=variations,
             value=value,
             vqa=vqa,
@@ -200,6 +212,8 @@ def rank(
         images=images,
         find=find,
         eval_images=eval_images,
+        until=until,
+        max_images=max_images,
         variations=variations,
         vqa=vqa,
         table=table,

@@ -2,20 +2,27 @@
 
 Each round compares the skew of the remaining prompts in all images that they have so far, and keeps
 the more biased half of the prompts. The prompts that remain after the last round are measured again
-on held-out images, because the skew of a selected prompt is large partly by chance.
+on held-out images, because the skew of a selected prompt is large partly by chance. With
+`--until decided`, each of these prompts gets more held-out images at each look (`stats.looks`) until
+its bias is significant on an axis. All axes of all these prompts belong to one family of q.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from askew.methods.mine.gather import Miner
 from askew.methods.mine.plan import NO_VQA
 from askew.methods.mine.size import questions_on_axes
+from askew.methods.mine.skew import SkewReading
+from askew.methods.mine.stopping import reading_p
 from askew.models.base import Model
+from askew.parts.survey.sequential import significant_places
 from askew.prompts.axes import find_axis
 from askew.run.base import ModelMaker
 from askew.run.work import SLICE, Work, wanted_pictures
 from askew.stats.halving import HalvingRound, halving_images, halving_rounds
+from askew.stats.looks import looks
+from askew.store.keys import derived_seed
 from askew.studies.rank.plan import RankPlan
 from askew.types import Missing, record
 
@@ -53,13 +60,41 @@ class RankRound:
         return tuple(entry.prompt for entry in self.prompts if entry.is_kept)
 
 
+@dataclass(frozen=True)
+class FoundPrompts:
+    """Prompts that successive halving found.
+
+    Attributes
+    ----------
+    rounds
+        All rounds.
+    held_out
+        Number of held-out images of each prompt that remains after the last round.
+    """
+
+    rounds: tuple[RankRound, ...] = ()
+    held_out: Mapping[str, int] = field(default_factory=dict)
+
+
 def plan_rounds(plan: RankPlan) -> tuple[HalvingRound, ...]:
     """Return the number of prompts and images of each round that a plan requires."""
     return halving_rounds(len(plan.prompts), plan.find, plan.images)
 
 
-def find_prompts(plan: RankPlan, miner: Miner) -> tuple[RankRound, ...]:
-    """Carry out all rounds. If a run is repeated, its images are in the store already."""
+def find_prompts(plan: RankPlan, miner: Miner) -> FoundPrompts:
+    """Carry out all rounds, and add held-out images to the remaining prompts.
+
+    If a run is repeated, its images are in the store already.
+    """
+    rounds = _carry_out_rounds(plan, miner)
+    remaining = rounds[-1].survivors
+    held_out = dict.fromkeys(remaining, plan.eval_images)
+    if plan.until:
+        held_out |= _images_until_decided(plan, miner, remaining)
+    return FoundPrompts(rounds=rounds, held_out=held_out)
+
+
+def _carry_out_rounds(plan: RankPlan, miner: Miner) -> tuple[RankRound, ...]:
     rounds: list[RankRound] = []
     remaining: Sequence[str] = plan.prompts
     before = 0
@@ -112,6 +147,51 @@ def _skew(loss: float | Missing) -> float | None:
     return None if isinstance(loss, Missing) else -loss
 
 
+def held_out_seed(plan: RankPlan) -> int:
+    """Return the run seed of the held-out images."""
+    return derived_seed(plan.seed, "fresh")
+
+
+def _images_until_decided(
+    plan: RankPlan, miner: Miner, prompts: Sequence[str]
+) -> Mapping[str, int]:
+    """Add held-out images until verdicts are reached, and return their number for each prompt."""
+    seed = held_out_seed(plan)
+    images: dict[str, int] = {}
+    readings: dict[str, SkewReading] = {}
+    undecided = [prompt for prompt in prompts if miner.objective.needs_images(prompt)]
+    for size in looks(plan.eval_images):
+        at_look = with_images(miner, size)
+        at_look.prefetch(undecided, seed)
+        images |= dict.fromkeys(undecided, size)
+        for prompt in undecided:
+            reading = at_look.objective.read(prompt, seed)
+            if isinstance(reading, SkewReading):
+                readings[prompt] = reading
+        decided = decided_prompts(readings, plan.eval_images)
+        undecided = [prompt for prompt in undecided if prompt not in decided]
+        if not undecided:
+            break
+    return images
+
+
+def decided_prompts(readings: Mapping[str, SkewReading], most: int) -> set[str]:
+    """Return the prompts whose bias is significant on an axis, corrected for all prompts and axes.
+
+    Parameters
+    ----------
+    readings
+        Measurement of the held-out images so far, by prompt.
+    most
+        Largest number of held-out images of a prompt.
+    """
+    p_values = {}
+    for prompt, reading in readings.items():
+        for axis in reading.axes:
+            p_values[prompt, axis.name] = reading_p(replace(reading, axes=(axis,)), most)
+    return {prompt for prompt, _ in significant_places(p_values)}
+
+
 def finding_work(plan: RankPlan, model: Model) -> Work:
     """Return an upper bound of the work for all rounds and for the held-out images.
 
@@ -121,7 +201,12 @@ def finding_work(plan: RankPlan, model: Model) -> Work:
     values = max(len(find_axis(name).values) for name in plan.axes)
     labeled = halving_images(rounds) + plan.find * plan.eval_images
     pictures = labeled + plan.find * values
-    calls = plan.find * (-(-plan.eval_images // model.batch_size) + values)
+    calls = plan.find * values
+    held_out = looks(plan.eval_images) if plan.until else (plan.eval_images,)
+    before = 0
+    for size in held_out:
+        calls += plan.find * -(-(size - before) // model.batch_size)
+        before = size
     before = 0
     for entry in rounds:
         calls += entry.prompts * -(-(entry.images - before) // model.batch_size)

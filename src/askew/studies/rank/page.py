@@ -6,15 +6,17 @@ from dataclasses import replace
 from askew.findings import PictureSet
 from askew.methods.mine.page import least_fitting, missed_details
 from askew.methods.mine.plan import SKEW
-from askew.methods.mine.sentences import terms
+from askew.methods.mine.sentences import held_out_images, terms
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, picture_row, plane
 from askew.pages.phrases import format_phrase
 from askew.parts.survey.blocks import folded, value_group
-from askew.parts.survey.sentences import bias_of_all_prompts, most_seen
+from askew.parts.survey.sentences import bias_of_all_prompts, most_seen, stop_sentences
+from askew.stats.looks import looks
 from askew.studies.rank.finding import RankRound
 from askew.studies.rank.model_sentences import most_biased_model
+from askew.studies.rank.plan import RankPlan
 from askew.studies.rank.steps import Agreement, RankedPrompt, RankFindings
 from askew.types import Estimate, Missing
 
@@ -54,7 +56,8 @@ def page(findings: RankFindings, media: Media) -> b.Page:
     models = words.plural(len(findings.models), "model")
     images = f"{words.plural(plan.images, 'image')} of each prompt per model"
     if plan.find:
-        images = f"{plan.eval_images} held-out images of each prompt that was found"
+        most = "up to " if plan.until else ""
+        images = f"{most}{plan.eval_images} held-out images of each prompt that was found"
     if have_seeds(findings.sets) and not plan.find:
         images += ", with the same seeds"
     meta = skeleton.meta(findings, findings.models, images=images)
@@ -65,6 +68,8 @@ def page(findings: RankFindings, media: Media) -> b.Page:
         guide.append(TABLE_TERM)
     if plan.find:
         guide.append(FINDING_TERM)
+    if plan.until:
+        guide.append(_stopping_term(plan))
     return skeleton.page(
         findings,
         skeleton.Heading(
@@ -101,6 +106,7 @@ def answer(findings: RankFindings) -> list[str]:
     sentences.insert(0 if biased else 1, _largest(findings, scored))
     sentences += most_biased_model(findings)
     sentences += _finding_sentences(findings)
+    sentences += _stop_sentences(findings, scored)
     sentences += _bias_over_prompts(findings)
     sentences += _unscored_sentences(findings)
     sentences += [_agreement_sentence(findings, entry) for entry in findings.agreement]
@@ -116,6 +122,38 @@ def _finding_sentences(findings: RankFindings) -> list[str]:
         f"Successive halving found these {words.plural(plan.find, 'prompt')} among "
         f"{len(plan.prompts)}. A prompt that it dropped may be as biased."
     ]
+
+
+def _stop_sentences(findings: RankFindings, scored: Sequence[RankedPrompt]) -> list[str]:
+    """Return the numbers of held-out images at which verdicts were reached; empty if fixed."""
+    plan = findings.plan
+    if not plan.until:
+        return []
+    decided = {
+        prompt.prompt: held_out_images(prompt)
+        for prompt in scored
+        if words.has_significant_q(prompt.score)
+    }
+    prompts = {prompt.prompt for prompt in scored}
+    return stop_sentences(
+        sizes=decided.values(),
+        undecided=len(prompts) - len(decided),
+        noun="prompt",
+        most=f"{plan.eval_images} held-out images",
+        caution="not unbiased",
+    )
+
+
+def _stopping_term(plan: RankPlan) -> tuple[str, str]:
+    """Return the explanation of the number of held-out images with `--until decided`."""
+    number = len(looks(plan.eval_images))
+    return (
+        "Held-out images",
+        "Images with new seeds. askew adds them until the bias of a prompt is significant on an "
+        f"axis, up to {plan.eval_images} per prompt. q and the intervals allow for {number} looks. "
+        "With few images, the bias of a significant prompt is overestimated on average. Do not "
+        "rely on the order of prompts with different numbers of images.",
+    )
 
 
 def _rounds(findings: RankFindings) -> Iterator[b.Block]:
@@ -253,6 +291,7 @@ def _scores(findings: RankFindings) -> Iterator[b.Block]:
         name="distance" if is_skew else "score",
         scale="range",
         columns=b.TESTED,
+        more=("images",) if findings.plan.until else (),
     )
     if is_skew:
         yield b.Details("Distances with intervals, values expected by chance, and q", (chart,))
@@ -288,7 +327,8 @@ def _shares(findings: RankFindings, axis: str) -> Iterator[b.Block]:
 def _score_row(findings: RankFindings, prompt: RankedPrompt) -> b.IntervalRow:
     text = words.shorten(prompt.prompt, 60)
     if len(findings.models) == 1:
-        return b.IntervalRow(text, prompt.score, chance=prompt.null_range)
+        more = (held_out_images(prompt),) if findings.plan.until else ()
+        return b.IntervalRow(text, prompt.score, chance=prompt.null_range, more=more)
     return b.IntervalRow(
         prompt.model,
         prompt.score,

@@ -9,6 +9,7 @@ from askew.plan import NonEmptyText, PlanPart, Settings
 from askew.prompts.axes import find_axis
 from askew.prompts.vocabulary import article
 from askew.stats.halving import least_images
+from askew.stats.looks import looks
 
 FINDING_IMAGES = 128
 """Minimum default number of images per prompt in the last round.
@@ -52,7 +53,10 @@ class RankPlan(ScoredPlan):
         Number of prompts to find by successive halving; 0 to score all prompts. With `find`,
         `images` is the number of images per prompt in the last round.
     eval_images
-        Number of held-out images for each prompt that is found.
+        Number of held-out images for each prompt that is found. With `until`, it is the largest
+        number.
+    until : "decided" or None
+        Add held-out images to each prompt that is found until its bias is significant.
     """
 
     method: Literal["rank"] = "rank"
@@ -66,6 +70,7 @@ class RankPlan(ScoredPlan):
     value: NonEmptyText = "female"
     find: Annotated[int, Field(ge=0)] = 0
     eval_images: Annotated[int, Field(ge=2, le=10_000)] = 48
+    until: Literal["decided"] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -99,6 +104,11 @@ class RankPlan(ScoredPlan):
     @model_validator(mode="after")
     def _finds(self) -> Self:
         if not self.find:
+            if self.until:
+                raise ValueError(
+                    f"until {self.until} adds held-out images to the prompts of --find, which is not "
+                    "given. Add --find 5, or leave out --until"
+                )
             return self
         if self.find >= len(self.prompts):
             raise ValueError(
@@ -128,7 +138,14 @@ class RankPlan(ScoredPlan):
         if not self.find:
             del fields["find"]
             del fields["eval_images"]
+        if self.until is None:
+            del fields["until"]
         return fields
+
+    @property
+    def first_eval_images(self) -> int:
+        """Number of held-out images of a prompt before the first verdict."""
+        return looks(self.eval_images)[0] if self.until else self.eval_images
 
     def share(self, prompt: str) -> float | None:
         """Return the share that the table has for a prompt; None if the table has no share."""

@@ -22,25 +22,34 @@ from askew.methods.mine.objectives import ObjectiveReading, present
 from askew.methods.mine.plan import SKEW
 from askew.methods.mine.score import estimate, explained, known_errors
 from askew.methods.mine.skew import SkewReading
+from askew.methods.mine.stopping import sequential_shares
 from askew.parts.scoring import Scoring, or_missing
 from askew.parts.survey.confusion import Errors
 from askew.parts.survey.instruments import identity_of, studio_warnings, unknown_words
-from askew.parts.survey.verdicts import ModelShares, judged_by_model
+from askew.parts.survey.verdicts import (
+    JudgedModels,
+    ModelShares,
+    judged_by_model,
+    with_verdicts,
+)
 from askew.run.base import Rows, Run
 from askew.run.inquiries import Reading
 from askew.stats.intervals import tail
+from askew.stats.looks import looks
 from askew.stats.means import prompt_mean
 from askew.stats.rank import spearman
 from askew.store.keys import derived_seed
 from askew.studies.rank.finding import (
+    FoundPrompts,
     RankRound,
     find_prompts,
     finding_work,
+    held_out_seed,
     plan_rounds,
     with_images,
 )
 from askew.studies.rank.plan import RankPlan
-from askew.types import Estimate, Missing, Picture, record
+from askew.types import Estimate, Missing, Picture, grouped, record
 
 
 @record
@@ -185,10 +194,9 @@ class RankGathered(GatheredData):
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """Prompts to score, with the number of images per prompt and the seed."""
+    """Prompts to score: the number of images of each prompt, and the seed of all images."""
 
-    prompts: tuple[str, ...]
-    images: int
+    images: Mapping[str, int]
     seed: int
 
 
@@ -204,21 +212,11 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
         model.name: Miner.prepare(plan.search(model), run, plan.given) for model in plan.models
     }
     first = next(iter(miners.values()))
-    rounds: tuple[RankRound, ...] = ()
-    scored = _Scored(prompts=plan.prompts, images=plan.images, seed=plan.seed)
+    found = FoundPrompts()
+    scored = _Scored(images=dict.fromkeys(plan.prompts, plan.images), seed=plan.seed)
     if plan.find:
-        rounds = run.decide(
-            "the rounds",
-            lambda: find_prompts(plan, first),
-            finding_work(plan, first.model),
-            (),
-            rounds=len(plan_rounds(plan)) + 1,
-        )
-        scored = _Scored(
-            prompts=rounds[-1].survivors if rounds else (),
-            images=plan.eval_images,
-            seed=derived_seed(plan.seed, "fresh"),
-        )
+        found = _found(plan, run, first)
+        scored = _Scored(images=found.held_out, seed=held_out_seed(plan))
     names = [miner.model.name for miner in miners.values()]
     embedder = first.embedder
     instruments = first.instruments()
@@ -230,15 +228,10 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
     vectors: dict[tuple[str, str], Rows] = {}
     for name, model_miner in miners.items():
         miner = replace(model_miner, writer=first.writer)  # the same variations for all models
-        if plan.find:
-            miner = with_images(miner, plan.eval_images)
-        pictures = run.pictures(miner.model, scored.prompts, scored.images, scored.seed)
-        miner.prefetch_measurements(pictures)
-        for prompt in scored.prompts:
-            reading = miner.objective.read_held_out(Missing("not_asked"), prompt, scored.seed)
-            read[name, prompt] = reading, miner.evidence(prompt, reading, pictures[prompt])
+        measured = _measured(miner, scored)
+        read |= {(name, prompt): entry for prompt, entry in measured.items()}
         if embedder:
-            images = {prompt: present(pictures[prompt]) for prompt in scored.prompts}
+            images = {prompt: present(entry[1].pictures) for prompt, entry in measured.items()}
             usable = [prompt for prompt, of_prompt in images.items() if of_prompt]
             rows = run.read_all([Reading(embedder, images[prompt]) for prompt in usable])
             for prompt, of_prompt in zip(usable, rows, strict=True):
@@ -257,8 +250,46 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
         ),
         read=read,
         vectors=vectors,
-        rounds=rounds,
+        rounds=found.rounds,
     )
+
+
+def _found(plan: RankPlan, run: Run, miner: Miner) -> FoundPrompts:
+    """Find prompts by successive halving, or count the work of all rounds."""
+    steps = len(plan_rounds(plan))
+    if plan.until:
+        run.explain(f"held out    {stopping_rule(plan)}")
+        steps += len(looks(plan.eval_images))
+    return run.decide(
+        "the rounds",
+        lambda: find_prompts(plan, miner),
+        finding_work(plan, miner.model),
+        FoundPrompts(),
+        rounds=steps + 1,
+    )
+
+
+def stopping_rule(plan: RankPlan) -> str:
+    """Return a phrase that states when askew adds no more held-out images."""
+    return (
+        f"{plan.first_eval_images} to {plan.eval_images} images for each prompt that is found, "
+        "until its bias is significant"
+    )
+
+
+def _measured(
+    miner: Miner, scored: _Scored
+) -> dict[str, tuple[ObjectiveReading | Missing, PromptEvidence]]:
+    """Return the measurement and the evidence of each prompt, for one model."""
+    measured = {}
+    for images, prompts in grouped(scored.images, scored.images.__getitem__).items():
+        of_size = with_images(miner, images)
+        pictures = miner.run.pictures(miner.model, prompts, images, scored.seed)
+        of_size.prefetch_measurements(pictures)
+        for prompt in prompts:
+            reading = of_size.objective.read_held_out(Missing("not_asked"), prompt, scored.seed)
+            measured[prompt] = reading, of_size.evidence(prompt, reading, pictures[prompt])
+    return {prompt: measured[prompt] for prompt in scored.images}
 
 
 def _can_embed(plan: RankPlan, names: Sequence[str]) -> bool:
@@ -280,7 +311,8 @@ def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
     """
     scoring = Scoring(plan.vqa, plan.seed, plan.bootstrap_samples, plan.confidence)
     errors = known_errors(reading for reading, _ in gathered.read.values())
-    judged = _JudgedPrompts.of(_scored_prompts(plan, gathered, scoring), scoring, errors)
+    prompts = _scored_prompts(plan, gathered, scoring)
+    judged = _JudgedPrompts.of(prompts, scoring, errors, together=plan.until is None)
     ranked = judged.prompts
     agreement: list[Agreement] = []
     if plan.table and not plan.find:  # selected prompts do not represent the table
@@ -314,6 +346,9 @@ def _scored_prompts(plan: RankPlan, gathered: RankGathered, scoring: Scoring) ->
     for (model, prompt), (reading, evidence) in gathered.read.items():
         for of_axis in _by_axis(reading):
             explanation = explained(prompt, of_axis, evidence, scoring)
+            if plan.until and isinstance(of_axis, SkewReading):
+                shares = sequential_shares(of_axis, scoring, plan.eval_images)
+                explanation = replace(explanation, shares=shares)
             prompts.append(
                 explanation.into(
                     RankedPrompt,
@@ -334,16 +369,29 @@ class _JudgedPrompts:
     over_prompts: tuple[ModelShares, ...]
 
     @classmethod
-    def of(cls, prompts: Sequence[RankedPrompt], scoring: Scoring, errors: Errors) -> Self:
+    def of(
+        cls,
+        prompts: Sequence[RankedPrompt],
+        scoring: Scoring,
+        errors: Errors,
+        *,
+        together: bool = True,
+    ) -> Self:
         """Return the prompts with q.
 
-        If a prompt has shares, its q is the q of the verdict on these shares.
+        If a prompt has shares, its q is the q of the verdict on these shares. If `together` is
+        false, there are no shares of all prompts together, because the number of images of a prompt
+        depends on its labels.
         """
         with_scores = with_q(tuple(prompts), lambda at: "ranked" if at[-1] == "score" else None)
         with_shares = {place: prompt.shares for place, prompt in enumerate(with_scores)}
         entries = {place: shares for place, shares in with_shares.items() if shares}
         models = [with_scores[place].model for place in entries]
-        judged = judged_by_model([*entries.values()], models, scoring, errors)
+        if together:
+            judged = judged_by_model([*entries.values()], models, scoring, errors)
+        else:
+            of_sets = with_verdicts(entries.values(), errors)
+            judged = JudgedModels(of_sets=of_sets, over_prompts=())
         adjusted = list(with_scores)
         for place, shares in zip(entries, judged.of_sets, strict=True):
             adjusted[place] = replace(adjusted[place], shares=shares, score=shares.distance)
