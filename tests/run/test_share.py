@@ -238,7 +238,7 @@ def test_rounds_follow_each_other(tmp_path: Path) -> None:
 def test_a_dry_run_counts_and_makes_nothing(tmp_path: Path) -> None:
     report = make_share(small_plan(), gather, shard="1/1", packs=tmp_path, dry_run=True)
     assert report.lines()[0] == (
-        "shard 1/1: 12 of 12 packs belong to this job, with 24 of 24 images; 12 of 12 are absent"
+        "shard 1/1: 12 of 12 packs belong to this job, with 24 of 24 images; 12 of 12 are missing"
     )
     assert list(tmp_path.iterdir()) == []
 

@@ -95,7 +95,7 @@ def test_an_older_index_is_rewritten_with_all_rows(place: Path) -> None:
     make_older(place)
     with Store(place) as store:
         (note,) = store.notes
-        assert "was written by an earlier askew. Its index was rewritten" in note
+        assert "was written by an earlier version of askew. Its index was rewritten" in note
         assert not store.faults()
     assert content(place) == before
     with Store(place) as store:

@@ -135,7 +135,7 @@ class ShareReport:
             )
         else:
             first = f"{name}: {plural(self.new, 'pack')} made, {self.existing} existed already"
-        summary = f"{first}; {self.absent} of {self.wanted} are absent"
+        summary = f"{first}; {self.absent} of {self.wanted} are missing"
         return [summary, self._next_step(), *filter(None, [self.note])]
 
     def _next_step(self) -> str:

@@ -43,7 +43,7 @@ class Blobs(Protocol):
 
 
 class LocalBlobs:
-    """Files in a local folder, with paths such as ab/ab12….png.
+    """Files in a local folder, stored at paths such as ab/ab12….png.
 
     Parameters
     ----------
@@ -67,12 +67,12 @@ class LocalBlobs:
         return read_bytes(self.local_copy(name), follow=False)
 
     def local_copy(self, name: str) -> Path:
-        """Return the path of a file, which need not exist."""
+        """Return the path where a file is or would be stored."""
         return self.folder.joinpath(name[:2], name)
 
 
 def is_intact(path: Path) -> bool:
-    """Check whether a file exists and its SHA-256 matches its name."""
+    """Check whether a file exists and has the SHA-256 that its name states."""
     try:
         return sha256(read_bytes(path, follow=False)) == path.name.partition(".")[0]
     except OSError:

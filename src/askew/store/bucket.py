@@ -1,10 +1,10 @@
-"""Packs in object storage: Amazon S3 and compatible servers, Google Cloud Storage, or Azure.
+"""Packs in object storage (Amazon S3 and compatible servers, Google Cloud Storage, or Azure).
 
 The address names the bucket and a prefix. Credentials are never part of the address. askew reads
 credentials from the environment or the machine, like the provider's own tools. When a `Bucket` is
 sent to another process, it reconnects to its address there.
 
-Servers sometimes fail briefly. askew repeats each request until the server answers, for at most
+Servers sometimes fail briefly. If a server does not answer, askew repeats the request for up to
 three minutes.
 """
 
@@ -29,7 +29,7 @@ TIMEOUT = 120.0
 """Time limit for one request in seconds. A pack of 64 large images takes about 100 MB."""
 
 LONGEST_PAUSE = 5.0
-"""Maximum pause before a retry, in seconds."""
+"""Maximum number of seconds that askew waits before a retry."""
 
 CREDENTIALS = {
     "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION",
@@ -39,12 +39,12 @@ CREDENTIALS = {
 """Names of the environment variables that contain the credentials, keyed by address scheme."""
 
 OVERWRITES = (
-    "the server replaces existing files, although askew asks it not to. Do not run the same job "
-    "twice at once"
+    "the server replaces existing files, although askew requests that existing files are kept. Do "
+    "not run two copies of the same job at the same time"
 )
 
 _MEMORIES: dict[str, Any] = {}
-"""In-memory packs for tests, keyed by address. These packs are lost when the process ends."""
+"""In-memory packs for tests, keyed by address. Their content is lost when the process ends."""
 
 
 class Bucket:
@@ -81,7 +81,10 @@ class Bucket:
         self._store = _opened(self._scheme, address, timeout)
 
     def __reduce__(self) -> tuple[type["Bucket"], tuple[str, float, float]]:
-        """Pickle only the address and the time limits. The open connection contains credentials."""
+        """Return the address and the time limits, which are all that is pickled.
+
+        The open connection contains credentials.
+        """
         return Bucket, (self.address, self._patience, self._timeout)
 
     def __repr__(self) -> str:
@@ -130,7 +133,7 @@ class Bucket:
         self._patiently(move)
 
     def _probe(self) -> None:
-        """Check whether the server refuses to replace an existing file when asked to refuse."""
+        """Check whether the server honors a request not to replace an existing file."""
         import obstore
 
         path = f"probes/{secrets.token_hex(8)}"
@@ -234,7 +237,7 @@ def _checked_scheme(address: str) -> str:
 
 
 def _opened(scheme: str, address: str, timeout: float) -> Any:
-    """Open an address with the package obstore, using credentials from the environment."""
+    """Open an object store with the package obstore, using credentials from the environment."""
     from obstore.exceptions import BaseError
     from obstore.store import MemoryStore, from_url
 

@@ -1,8 +1,9 @@
-"""Compact cells of an index: digests are stored as bytes, and repeated texts as numbers.
+"""Compact storage of index rows, with digests stored as bytes and repeated strings as numbers.
 
-An index has rows for each image, each answer and each run. Fingerprints, questions and prompts
-repeat in most rows, so each text is stored once, in the table `names`. The checksum of a row covers
-its texts, so askew detects a damaged name in the same way as a damaged row.
+An index has rows for each image, each answer and each run. The same fingerprints, questions and
+prompts occur in many rows, so each of these strings is stored once, in the table `names`. The
+checksum of a row is computed from the strings themselves, so askew detects a damaged string in the
+same way as a damaged row.
 """
 
 import re
@@ -30,7 +31,10 @@ REPEATED = {
     "files": (),
     "vectors": ("embedder",),
 }
-"""Columns of each table in which the same texts recur. askew stores a number for each text."""
+"""Columns of each table in which the same strings recur.
+
+askew stores a number instead of each string.
+"""
 
 NAMES = "CREATE TABLE names (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)"
 
@@ -38,7 +42,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 DIGEST_BYTES = 32
 
 MOST_REMEMBERED = 100_000
-"""Maximum number of cached names. A cache that exceeds this number is emptied."""
+"""Maximum number of cached strings. A larger cache is emptied."""
 
 NAMES_AT_ONCE = 500
 
@@ -62,7 +66,7 @@ class Cells:
         self._names: dict[int, str] = {}
 
     def stored(self, table: str, rows: Iterable[IndexRow]) -> list[list[object]]:
-        """Convert rows to their stored form. New texts are added to the table `names`."""
+        """Convert rows to their stored form. New strings are added to the table `names`."""
         cells = [list(row) for row in rows]
         places = _REPEATED_PLACES[table]
         texts = {row[place] for row in cells for place in places}
@@ -76,7 +80,7 @@ class Cells:
         return cells
 
     def read(self, table: str, row: IndexRow) -> list[object]:
-        """Convert a stored row back to its texts. An unknown number becomes None."""
+        """Convert a stored row back to strings. An unknown number becomes None."""
         cells = list(row)
         for place in _DIGEST_PLACES[table]:
             cell = cells[place]
@@ -88,7 +92,7 @@ class Cells:
         return cells
 
     def keys(self, table: str, column: str, values: Iterable[str]) -> list[object]:
-        """Return the stored form of a column's values. Texts without a number are left out."""
+        """Return the stored form of a column's values. Strings that have no number are omitted."""
         if column in DIGESTS[table]:
             return [_digest_cell(value) for value in values]
         if column in REPEATED[table]:
@@ -96,12 +100,12 @@ class Cells:
         return list(values)
 
     def forget(self) -> None:
-        """Empty the cache of names, as is necessary after a transaction is rolled back."""
+        """Empty the cache of strings. This is necessary after a transaction is rolled back."""
         self._numbers.clear()
         self._names.clear()
 
     def _added_numbers(self, texts: Iterable[str]) -> dict[str, int]:
-        """Return the number that represents each text. A new text is given a number."""
+        """Return the number that represents each string. A new string is assigned a number."""
         wanted = sorted(texts)
         numbers = self._known_numbers(wanted)
         absent = [(text,) for text in wanted if text not in numbers]
@@ -111,7 +115,7 @@ class Cells:
         return numbers
 
     def _known_numbers(self, texts: Iterable[str]) -> dict[str, int]:
-        """Return the numbers of those texts that already have a number."""
+        """Return the numbers of the strings that already have a number."""
         wanted = list(dict.fromkeys(texts))
         for part in slices([text for text in wanted if text not in self._numbers], NAMES_AT_ONCE):
             marks = ", ".join("?" * len(part))
@@ -121,7 +125,7 @@ class Cells:
         return {text: self._numbers[text] for text in wanted if text in self._numbers}
 
     def _name(self, number: int) -> str | None:
-        """Return the text that a number represents; None if the number is unknown."""
+        """Return the string that a number represents; None if the number is unknown."""
         if number not in self._names:
             query = "SELECT name FROM names WHERE number = ?"
             row = self._connection.execute(query, (number,)).fetchone()
@@ -135,7 +139,7 @@ class Cells:
         self._names[number] = name
 
     def trim(self) -> None:
-        """Empty the cache of names if it is too large."""
+        """Empty the cache of strings if it is too large."""
         if len(self._names) > MOST_REMEMBERED:
             self.forget()
 

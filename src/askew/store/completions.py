@@ -23,7 +23,7 @@ class Completions:
         check_store(self._folder.parent)
 
     def completion(self, key: str) -> Mapping[str, Any] | None:
-        """Return the record under `key`; None if there is no readable record."""
+        """Return the record stored under `key`; None if no readable record exists."""
         return _record_in(self._file(key))
 
     def put_completion(self, key: str, record: Mapping[str, Any]) -> None:
@@ -39,7 +39,7 @@ class Completions:
     def put_completions(self, records: Mapping[str, Mapping[str, Any]]) -> None:
         """Store several records, keyed by request hash.
 
-        One call is faster than storing single records.
+        This is faster than storing them one by one.
 
         Raises
         ------
@@ -70,7 +70,7 @@ def damaged_completions(store: Path) -> Iterator[Path]:
 
 
 def _record_in(file: Path) -> Mapping[str, Any] | None:
-    """Return the record in a file; None if the file is missing or damaged."""
+    """Return the record stored in a file; None if the file is missing or damaged."""
     try:
         record = json_value(read_bytes(file, follow=False))
     except (OSError, ValueError):

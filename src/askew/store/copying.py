@@ -15,7 +15,7 @@ from askew.store.rows import JOURNALED, REMOVED, IndexRow, checksum
 from askew.store.store import RETRIED, Store, is_store
 
 FILES_OF_MODELS = ("completions", "iti-gen")
-"""Folders whose files are neither images nor listed in the index."""
+"""Folders that contain files other than images; the index does not list these files."""
 
 KEYS = {
     "pictures": ("key", 1),
@@ -57,10 +57,10 @@ class CopyReport:
 
 
 def copy_store(source: Path, target: Path) -> CopyReport:
-    """Copy everything that the target lacks from a store, preserving the files' modification times.
+    """Copy the parts of a store that the target lacks, and keep the files' modification times.
 
-    Images are copied before the index rows that describe them. An interrupted copy is therefore a
-    valid store, and repeating the call continues the copy.
+    Images are copied before the index rows that describe them. A partial copy is therefore a valid
+    store, and repeating the call completes the copy.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def _copy_files(
 ) -> None:
     """Copy the files in all subfolders.
 
-    Files with unchanged size and modification time are skipped.
+    A file is skipped if its copy has the same size and modification time.
     """
     for folder in sorted(source.iterdir()) if source.is_dir() else ():
         for file in entries.regular_files(folder):
@@ -131,7 +131,7 @@ def _is_same(file: Path, copied: Path) -> bool:
 def _copy_file(file: Path, copied: Path) -> None:
     """Copy a file and its access and modification times.
 
-    An incomplete copy is never left behind.
+    If copying fails, the incomplete copy is deleted.
     """
     copied.parent.mkdir(parents=True, exist_ok=True)
     part = copied.parent / f".{file.name}.part"
@@ -148,7 +148,7 @@ def _copy_file(file: Path, copied: Path) -> None:
 
 
 def _copy_rows(old: Store, new: Store, report: CopyReport) -> None:
-    """Copy the index rows that the target lacks, and what the journal records about these rows."""
+    """Copy the index rows that the target lacks, and the journal's facts about these rows."""
     damaged = {path.stem for path in report.damaged}
     left = set[int]()
     for table in JOURNALED:
@@ -196,6 +196,6 @@ def _add_rows(store: Store, table: str, rows: Sequence[IndexRow], about: dict[st
 
 
 def _is_retried(table: str, row: IndexRow) -> bool:
-    """Check whether a row describes a missing item that the next run will request again."""
+    """Check whether a row records a missing item that the next run will request again."""
     place = {"pictures": 3, "answers": 4}.get(table)
     return place is not None and row[place] == RETRIED

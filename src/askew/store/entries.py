@@ -1,6 +1,6 @@
-"""Reading folders that another person may have made. askew refuses links and special files.
+"""Reading folders that may come from another person. askew refuses links and special files.
 
-A link could lead to the user's private files, and reading a named pipe may never end.
+A link could point to the user's private files, and reading a named pipe could block forever.
 """
 
 import errno
@@ -29,7 +29,7 @@ DATABASES = ("index.sqlite", "vectors.sqlite")
 SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
-"""Last bytes of an SQLite rollback journal that names another file.
+"""Bytes that end an SQLite rollback journal if it refers to another file.
 
 SQLite would delete that file.
 """
@@ -75,7 +75,7 @@ def read_bytes(path: Path, follow: bool = True) -> bytes:
 
 
 def regular_files(folder: Path) -> Iterator[Path]:
-    """Yield the regular files in a folder, sorted by name. Links and special files are left out.
+    """Yield the regular files in a folder, sorted by name. Links and special files are omitted.
 
     If the folder does not exist or is a link, nothing is yielded.
     """
@@ -89,7 +89,8 @@ def check_store(folder: Path) -> None:
     Raises
     ------
     StoreError
-        If a folder or file is a link or a special file, or an SQLite journal names another file.
+        If a folder or file is a link or a special file, or an SQLite journal refers to another
+        file.
     """
     for name in FOLDERS:
         check_folder(folder / name)
@@ -104,13 +105,13 @@ def check_store(folder: Path) -> None:
         rollback = folder / f"{name}-journal"
         if is_regular(rollback) and _ends_with_magic(rollback):
             raise StoreError(
-                f"{rollback} names a file outside the store, which askew never does. Remove it, "
-                f"then repair the store: askew check {folder} --rebuild"
+                f"{rollback} refers to a file outside the store. askew never writes such a "
+                f"journal. Remove it, then repair the store: askew check {folder} --rebuild"
             )
 
 
 def _ends_with_magic(rollback: Path) -> bool:
-    """Check whether a rollback journal names another file."""
+    """Check whether a rollback journal refers to another file."""
     size = rollback.stat().st_size
     with rollback.open("rb") as stream:
         stream.seek(max(0, size - len(JOURNAL_MAGIC)))
@@ -145,6 +146,6 @@ def check_folder(folder: Path) -> None:
 
 def _refused(path: Path, kind: str) -> str:
     return (
-        f"{path} must be {kind}, not a link or a special file: askew changes no files outside a "
-        "store. Put the content there, or choose another --store"
+        f"{path} must be {kind}, not a link or a special file, because askew changes no files "
+        "outside a store. Put the content there, or choose another --store"
     )

@@ -23,19 +23,19 @@ PROBE_BYTES = 2**16
 """Size in bytes of the test file that askew writes to find out why an earlier write failed."""
 
 WRITERS = 8
-"""Number of files that are flushed to disk at once.
+"""Number of files that are flushed to disk in parallel.
 
-Flushing files at once is two to four times faster than flushing one file after another.
+This is two to four times faster than flushing one file after another.
 """
 
 
 def sha256(data: bytes) -> str:
-    """Return the SHA-256 as 64 hexadecimal digits."""
+    """Return the SHA-256 of bytes as 64 hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 
 def digest_of(content: object) -> str:
-    """Return the SHA-256 of a JSON value. The order of its keys does not matter."""
+    """Return the SHA-256 of a JSON value, which does not depend on the order of its keys."""
     return sha256(json.dumps(content, sort_keys=True).encode())
 
 
@@ -73,7 +73,7 @@ def explain_os_error(error: OSError) -> str:
 
 
 def write_fault(folder: Path) -> OSError | None:
-    """Return the error raised by writing a small file into a folder, or None if it succeeds."""
+    """Try to write a small file into a folder, and return the error; None if there is no error."""
     part = folder / f".{secrets.token_hex(8)}.part"
     try:
         _write(part, bytes(PROBE_BYTES))
@@ -93,7 +93,7 @@ def listed_files(folder: Path) -> dict[str, str]:
     OSError
         If SHA256SUMS does not exist or cannot be read.
     ValueError
-        If a line does not have the form that `write_sums` writes.
+        If a line does not have the format that `write_sums` uses.
     """
     text = read_bytes(folder / SUMS_FILE, follow=False).decode("ascii")
     sums = {}
@@ -106,7 +106,7 @@ def listed_files(folder: Path) -> dict[str, str]:
 
 
 def changed_files(folder: Path, needed: Iterable[str]) -> dict[str, str]:
-    """Describe how files in a folder differ from their checksums in SHA256SUMS, keyed by file name.
+    """Compare files in a folder with SHA256SUMS, and return the differences, keyed by file name.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def changed_files(folder: Path, needed: Iterable[str]) -> dict[str, str]:
 
 
 def _difference(path: Path, digest: str) -> str:
-    """Describe the difference between a file and its checksum; empty if there is none."""
+    """Describe how a file differs from its checksum; empty if it matches."""
     try:
         if sha256(read_bytes(path, follow=False)) == digest:
             return ""
@@ -200,7 +200,7 @@ def _write_sums(folder: Path, sums: Mapping[str, str]) -> None:
 
 
 def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> None:
-    """Write files. After a power failure, each file has either its old or its new content.
+    """Write files. After a power failure, each file contains either the old or the new data.
 
     askew first writes all files under temporary names and flushes these files to disk. Then askew
     moves each file to its final path. The temporary files are in the folder `incoming`, by default
@@ -259,7 +259,10 @@ def _write_parts(parts: Sequence[Path], contents: Sequence[bytes]) -> None:
 
 @lru_cache(maxsize=1)
 def _writers() -> ThreadPoolExecutor:
-    """Return the threads that write files. To start threads for each call costs more CPU time."""
+    """Return the threads that write files.
+
+    They are reused, since starting threads costs CPU time.
+    """
     return ThreadPoolExecutor(WRITERS, "askew-files")
 
 
@@ -286,7 +289,7 @@ def _write(path: Path, data: bytes) -> None:
 def write_stream(path: Path, parts: Iterable[bytes]) -> None:
     """Write a file from its parts.
 
-    After an interruption, the file has either its old or its new content.
+    After an interruption, the file contains either the old or the new data.
 
     Raises
     ------
@@ -315,7 +318,7 @@ def read_text(
     path
         Path of the file.
     title
-        Noun for the file in an error message, such as "the plan".
+        Noun phrase for the file in error messages, such as "the plan".
     error
         Class of the exception to raise.
     follow
@@ -339,7 +342,7 @@ def read_text(
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """Return the object in a JSON file; an empty object if the file cannot be read."""
+    """Return the object stored in a JSON file; an empty dictionary if the file cannot be read."""
     try:
         content = json_value(read_bytes(file).decode("utf-8"))
     except (OSError, ValueError):

@@ -21,10 +21,10 @@ MOST_HEAD = 2**18
 """Maximum number of characters before the first table of a TOML document, used by `toml_head`."""
 
 MOST_LEVELS = 100
-"""Maximum number of lists and objects that may be nested around a value."""
+"""Maximum nesting depth of lists and objects."""
 
 MOST_DIGITS = 20
-"""Maximum number of digits in an integer. All 64-bit integers are within this limit."""
+"""Maximum number of digits in an integer. No 64-bit integer exceeds this limit."""
 
 MOST_KEY_PARTS = 16
 """Maximum number of parts in a TOML key. Parsing time is quadratic in the number of parts."""
@@ -57,7 +57,7 @@ _BRACKET = re.compile(
 class LimitError(ValueError):
     """Error for content that exceeds a limit.
 
-    The message begins with "it", as in "it nests more than …".
+    The message begins with "it", which stands for the content, as in "it nests more than …".
     """
 
 
@@ -103,7 +103,7 @@ def toml_table(text: str) -> dict[str, Any]:
 
 
 def toml_head(text: str) -> dict[str, Any]:
-    """Parse only the beginning of a TOML document, up to its first table, and return the keys.
+    """Parse a TOML document up to its first table, and return the keys found there.
 
     Raises
     ------

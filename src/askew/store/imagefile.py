@@ -33,7 +33,7 @@ SINGLE_COLOR = (
     "the image shows a single color. Possible causes are a safety checker, or numbers that are not "
     "finite (NaN; try -M dtype=float32)"
 )
-"""Explanation of why an image from a model is blank."""
+"""Explanation for blank images from a model."""
 
 LFS_POINTER = b"version https://git-lfs"
 """Beginning of the text that Git stores in place of a large file."""
@@ -57,7 +57,7 @@ OTHER_FORMATS: Mapping[bytes, str] = {
     b"%PDF": "PDF",
     b"<svg": "SVG",
 }
-"""Names of image formats that askew does not read, keyed by the first bytes of the file."""
+"""Names of image formats that askew cannot read, keyed by the first bytes of the file."""
 
 BRANDS = {
     b"avif": "AVIF",
@@ -65,10 +65,11 @@ BRANDS = {
     **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx"), "HEIC"),
     **dict.fromkeys((b"mif1", b"msf1"), "HEIF"),
 }
-"""Formats of files that have "ftyp" at byte 4, keyed by the four bytes at byte 8."""
+"""Formats of files that contain "ftyp" at byte 4, keyed by the four bytes at byte 8."""
 
 NOISE = 2
-"""Maximum deviation in pixel values (0 to 255) that decoding adds to a single-color image."""
+"""Maximum deviation (0 to 255) of a pixel value that decoding causes in a single-color image.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class EncodedPicture:
 def encode(image: Image.Image) -> EncodedPicture | Missing:
     """Encode an image as an RGB PNG without metadata. Return `Missing` for a blank image.
 
-    Equal pixels give equal bytes.
+    Images with identical pixels have identical bytes.
     """
     if not _has_numbers(image):
         return Missing("blank_image", SINGLE_COLOR)
@@ -96,7 +97,7 @@ def encode(image: Image.Image) -> EncodedPicture | Missing:
 
 
 def opened(path: str | Path) -> Image.Image:
-    """Open an image file of a store as an upright RGB image with 8 bits per channel.
+    """Open an image file from a store as an upright RGB image with 8 bits per channel.
 
     Raises
     ------
@@ -127,9 +128,10 @@ def check_size(image: Image.Image) -> None:
 
 
 def as_rgb(image: Image.Image) -> Image.Image:
-    """Return an image as RGB with 8 bits per channel.
+    """Convert an image to RGB with 8 bits per channel.
 
-    16-bit grayscale images are scaled to 8 bits. Transparent images are placed on white.
+    16-bit grayscale images are scaled to 8 bits. Transparent images are drawn on a white
+    background.
     """
     if image.mode.startswith("I;16"):
         return Image.fromarray(np.rint(np.asarray(image) / 257).astype(np.uint8)).convert("RGB")
@@ -141,9 +143,9 @@ def as_rgb(image: Image.Image) -> Image.Image:
 
 
 def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
-    """Check whether an image shows nothing.
+    """Check whether an image is blank.
 
-    A blank image has no pixels, has a single color except for decoder noise, or contains numbers
+    A blank image has no pixels, has only one color apart from decoder noise, or contains numbers
     that are not finite.
     """
     if isinstance(image, Image.Image):
@@ -164,7 +166,7 @@ def _has_numbers(image: Image.Image) -> bool:
 
 
 def _shows_single_color(image: Image.Image) -> bool:
-    """Check whether an RGB image has a single color, except for decoder noise."""
+    """Check whether an RGB image has only one color, apart from decoder noise."""
     spans = np.ptp(np.array(image.getextrema()), axis=1)
     return bool((spans <= NOISE).all())
 
@@ -217,7 +219,7 @@ def _decoded(path: Path) -> EncodedPicture | Missing:
 
 
 def _unidentified(path: Path) -> str:
-    """Explain why askew cannot read a file as an image, judging by its first bytes."""
+    """Explain, based on a file's first bytes, why askew cannot read the file as an image."""
     with path.open("rb") as stream:
         start = stream.read(64)
     if not start:

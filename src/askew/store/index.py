@@ -1,8 +1,8 @@
 """The index of a store, which consists of SQLite files. Each row has a checksum.
 
-The index also records how much of the journal it includes. A change reaches the disk first in the
-journal and later in the index. After a power failure, the next command that opens the store adds
-the rest of the journal to the index.
+The index also records how much of the journal it includes. Each change is written to the journal
+first, and to the index later. After a power failure, the next command that opens the store adds the
+rest of the journal to the index.
 """
 
 import errno
@@ -37,7 +37,7 @@ SCHEMA = 3
 OLDER_SCHEMA = 2
 """Older schema that askew reads and converts.
 
-An index with this schema contains only texts, and the vectors are in the same file.
+An index with this schema stores everything as text, and contains the vectors, too.
 """
 
 INDEX_TABLES = ("pictures", "planned", "answers", "reports", "files")
@@ -47,11 +47,12 @@ VECTOR_TABLES = ("vectors",)
 PAGE_SIZES = {INDEX_TABLES: 4096, VECTOR_TABLES: 16384}
 """SQLite page sizes in bytes.
 
-A page of 16,384 bytes fits five vectors of 768 numbers, a page of 4,096 bytes only one.
+Five vectors of 768 numbers fit into a page of 16,384 bytes, but only one fits into a page of 4,096
+bytes.
 """
 
 CHUNK = 500
-"""Maximum number of keys per query."""
+"""Maximum number of row keys in an SQL query."""
 
 LISTED_ROWS = 20
 """Maximum number of damaged rows that askew lists per table."""
@@ -66,7 +67,7 @@ UNWRITTEN = ("readonly", "unable to open", "disk I/O")
 """Fragments of SQLite messages that may indicate a full disk."""
 
 JOURNAL_END = "journal"
-"""Name of the entry in `meta` for the number of bytes of the journal that the index includes."""
+"""Name of the entry in `meta` that stores how many bytes of the journal the index includes."""
 
 TABLE_DEFINITIONS = {
     table: f"CREATE TABLE {table} ({columns}){'' if table == 'vectors' else ' WITHOUT ROWID'}"
@@ -80,7 +81,7 @@ DEFINITIONS = {
     NAMES: "names",
     META: "meta",
 }
-"""SQL statements that create the tables, mapped to the names of the tables.
+"""Names of the tables, keyed by the SQL statements that create them.
 
 An index with any other table, view or trigger counts as damaged, since an attacker could use it to
 run SQL statements.
@@ -89,21 +90,22 @@ run SQL statements.
 OLDER_DEFINITIONS = {
     definition: name for definition, name in DEFINITIONS.items() if definition != NAMES
 }
-"""SQL statements that create the tables of an index with the older schema."""
+"""Names of the tables in an index with the older schema, keyed by SQL statement.
+"""
 
 KnownRows = Callable[[], Iterable[tuple[str, Sequence[IndexRow]]]]
-"""Function that returns the initial rows of a new index, as pairs of a table name and its rows."""
+"""Function that returns pairs of a table name and the initial rows of this table in a new index."""
 
 IsUsable = Callable[[str, IndexRow], bool]
-"""Function that decides whether a row that only the journal contains is added to the index."""
+"""Function that decides whether a row found only in the journal is added to the index."""
 
 
 class OlderIndex(StoreError):
-    """Error for an index from an earlier version of askew that this version can convert."""
+    """Raised if an earlier version wrote the index, and this version can convert it."""
 
 
 class Index:
-    """A connection to a file of an index.
+    """A connection to one of an index's files.
 
     Parameters
     ----------
@@ -119,14 +121,14 @@ class Index:
     write
         If False, nothing on disk is changed.
     is_usable
-        Function that decides whether to add a row to the index if only the journal contains it.
+        Function that decides whether a row found only in the journal is added to the index.
     tables
         Tables that the file contains.
 
     Raises
     ------
     OlderIndex
-        If an earlier version of askew wrote the index, and the index must first be converted.
+        If an earlier version of askew wrote the index, so that it must be converted first.
     StoreError
         If the index cannot be used.
     """
@@ -230,15 +232,14 @@ class Index:
     ) -> None:
         """Write rows to the index and the journal.
 
-        A transaction must be open. The transaction also keeps other processes from writing to the
-        journal.
+        A transaction must be open, which also prevents other processes from writing to the journal.
         """
         self._connect_journal()
         self.put(table, rows)
         self._append(table, rows, about)
 
     def remove(self, table: str, column: str, keys: Iterable[str]) -> None:
-        """Delete the rows with these keys in a column, and record the deletion in the journal."""
+        """Delete the rows with these keys in a column, and note the deletion in the journal."""
         removals = [(table, column, key) for key in keys]
         with self.transaction():
             self._connect_journal()
@@ -314,7 +315,7 @@ class Index:
     def usable(
         self, lines: Iterable[tuple[str, Sequence[IndexRow]]]
     ) -> Iterator[tuple[str, Sequence[IndexRow]]]:
-        """Yield the rows of journal lines, without rows that must not be added to a new index."""
+        """Yield the rows of journal lines that may be added to a new index."""
         for table, rows in lines:
             yield table, [row for row in rows if self._is_usable(table, row)]
 
@@ -363,7 +364,7 @@ class Index:
             yield from self._intact(table, self.select(query, (*values, *part)))
 
     def _intact(self, table: str, rows: Iterable[IndexRow]) -> Iterator[IndexRow]:
-        """Convert stored rows to rows with texts and without checksums. Skip damaged rows."""
+        """Convert stored rows to rows of strings without checksums. Skip damaged rows."""
         with faults(self.where, self.timeout):
             for stored in rows:
                 row = self._cells.read(table, stored)
@@ -371,7 +372,7 @@ class Index:
                     yield row[:-1]
 
     def latest_pictures(self, model: str, most: int) -> list[IndexRow]:
-        """Return the index rows of a model's newest images, newest first."""
+        """Return the index rows for a model's newest images, newest first."""
         query = "SELECT * FROM pictures WHERE model = ? AND id IS NOT NULL AND changed IS NOT NULL"
         numbers = self._cells.keys("pictures", "model", [model])
         if not numbers:
@@ -380,7 +381,7 @@ class Index:
         return list(self._intact("pictures", rows))
 
     def newest_ids(self, run: str, count: int) -> list[str]:
-        """Return the ids of the newest images of the run that has this plan hash."""
+        """Return the ids of the newest images in the run that has this plan hash."""
         query = (
             "SELECT DISTINCT id FROM planned JOIN pictures USING (key) "
             "WHERE run = ? AND id IS NOT NULL ORDER BY changed DESC LIMIT ?"
@@ -396,7 +397,7 @@ class Index:
             return self._connection.execute(query, values).fetchall()
 
     def all_rows(self, table: str) -> Iterator[tuple[IndexRow, bool]]:
-        """Yield each row that can be read, with True if it is intact."""
+        """Yield each readable row, and whether the row is intact."""
         return _all_rows(self._connection, table, self._cells.read)
 
     def intact_rows(self, table: str) -> Iterator[IndexRow]:
@@ -410,7 +411,7 @@ class Index:
         return frozenset(_ids(self.select(query)))
 
     def known_ids(self, ids: Iterable[str]) -> set[str]:
-        """Return those of the given image ids that the index contains. All rows must be intact."""
+        """Return the given image ids that occur in the index. All rows must be intact."""
         known = set[str]()
         for part in slices(list(ids), CHUNK):
             query = f"SELECT id FROM pictures WHERE id IN ({_marks(len(part))})"
@@ -423,7 +424,7 @@ class Index:
             self._delete((table, column, key) for key in keys)
 
     def faults(self) -> list[str]:
-        """Describe the faults that SQLite reports and the damaged rows."""
+        """Describe the damaged rows, and the faults that SQLite reports."""
         lines = self._integrity_errors()
         descriptions = [f"the index is damaged: {' '.join(line.split())}" for line in lines]
         for table in self._tables:
@@ -471,7 +472,7 @@ class Index:
                 self._note_end(self._journal)
 
     def _use_wal(self) -> None:
-        """Switch to write-ahead logging. Retry while another process prevents the switch."""
+        """Switch to write-ahead logging. Retry while another process prevents this change."""
         deadline = time.monotonic() + self.timeout
         while True:
             try:
@@ -489,11 +490,11 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
     Raises
     ------
     OlderIndex
-        If an earlier version of askew wrote the index, and this version can read its rows.
+        If an earlier version of askew wrote the index, but this version can read its rows.
     StoreError
         If another version of askew wrote the index, and this version cannot read its rows.
     sqlite3.DatabaseError
-        If the index does not state its version, or contains tables that askew does not create.
+        If the index does not state its version, or contains a table that askew does not create.
     """
     row = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
     schema = row[0] if row else None
@@ -504,7 +505,7 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
         return
     if schema == OLDER_SCHEMA:
         _check_definitions(connection, OLDER_DEFINITIONS)
-        raise OlderIndex(f"{where} was written by an earlier askew")
+        raise OlderIndex(f"{where} was written by an earlier version of askew")
     is_newer = schema > SCHEMA
     age = "a newer" if is_newer else "an older"
     update = "update askew, or " if is_newer else ""
@@ -572,7 +573,7 @@ def _salvaged_rows(path: Path, tables: Iterable[str]) -> Iterator[tuple[str, lis
 def _all_rows(
     connection: sqlite3.Connection, table: str, read: Callable[[str, IndexRow], IndexRow]
 ) -> Iterator[tuple[IndexRow, bool]]:
-    """Yield each row that can be read, with True if it is intact.
+    """Yield each readable row, and whether the row is intact.
 
     If a row cannot be read, askew reads the table from both ends to recover the rows around it.
     """
@@ -587,7 +588,7 @@ def _all_rows(
 
 
 def _ids(rows: Iterable[IndexRow]) -> list[str]:
-    """Return the ids in rows that consist of a single id, as bytes or as text."""
+    """Return the ids in rows that each contain a single id, as bytes or as text."""
     return [cell.hex() if isinstance(cell, bytes) else str(cell) for (cell,) in rows]
 
 
@@ -606,7 +607,7 @@ def _connected(path: Path | str, timeout: float) -> sqlite3.Connection:
 
 
 def _read_only(path: Path, timeout: float) -> sqlite3.Connection:
-    """Return a connection that does not change the index.
+    """Return a connection that never changes the index.
 
     If SQLite cannot open the index because the folder is not writable or the disk is full, askew
     connects to a copy of the index in memory.
@@ -650,11 +651,11 @@ def faults(where: str, timeout: float = 0.0) -> Iterator[None]:
     except OSError as error:
         raise StoreError(f"{where} {explain_os_error(error)}") from error
     except UnicodeEncodeError as error:
-        raise StoreError(f"{where} takes only valid Unicode, not {error.object!a}") from error
+        raise StoreError(f"{where} can store only valid Unicode, not {error.object!a}") from error
 
 
 def _explained(error: Exception, where: str, timeout: float) -> str:
-    """Return the cause of an SQLite error and what to do about it, as the end of a sentence."""
+    """Return the end of a sentence that states the cause of an SQLite error and the remedy."""
     text = str(error)
     path = where.removeprefix("the store ")
     if "locked" in text:
@@ -677,14 +678,15 @@ def _explained(error: Exception, where: str, timeout: float) -> str:
 
 
 def _describe_writers(store: Path, timeout: float) -> str:
-    """Return, as the end of a sentence, which process is writing to a store and what to do."""
+    """Return the end of a sentence that states which process writes to a store, and the remedy."""
     processes = set[int]()
     for file in store.glob("*.sqlite*"):
         processes.update(holders(file))
     if not processes:
         return (
-            f"is still being written by another process after {timeout:g} s. Try again when the "
-            f"other process has finished. `fuser -v {store}/*` lists the processes that use the store"
+            f"is still being written by another process after {timeout:g} s. When that process "
+            f"has finished, repeat the command. `fuser -v {store}/*` lists the processes that use "
+            "the store"
         )
     process = min(processes)
     end = remedy(process, "repeat this command")

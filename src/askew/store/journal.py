@@ -1,10 +1,10 @@
 """The journal of a store, a text file that records all changes to the index except vectors.
 
-A line is `CHECKSUM JSON`, where JSON is [table, rows, texts, facts about the rows]. In columns
-where the same texts recur, a row contains the position of its text in the list `texts`. Earlier
-versions did not write this list. A line whose table is `removed` lists deleted rows. Each line
-starts with a line break, so that the line is separate from a previous line that a power failure has
-cut off.
+A line has the form `CHECKSUM JSON`, where JSON is [table, rows, texts, facts about the rows]. In
+columns where the same strings recur, a row contains the position of its string in the list `texts`.
+Earlier versions did not write this list. A line whose table is `removed` lists deleted rows. Each
+line starts with a line break. This separates it from the previous line, which a power failure may
+have cut off.
 """
 
 import json
@@ -29,16 +29,16 @@ REPEATED = {
     "planned": ("run",),
     "answers": ("instrument", "picture", "question"),
 }
-"""Columns of each table in which the same texts recur within a line."""
+"""Columns of each table in which the same strings recur within a line."""
 
 _PLACES = {table: column_places(table, names) for table, names in REPEATED.items()}
 
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 
 MOST_LINE_BYTES = 2**28
-"""Size in bytes at which a line is too long to be valid.
+"""Number of bytes at which a line is too long to be valid.
 
-The rest of the journal then counts as damaged.
+If a line is too long, the rest of the journal counts as damaged.
 """
 
 
@@ -49,12 +49,12 @@ class JournalLine:
     Attributes
     ----------
     start, end
-        Byte positions in the file where the line starts and ends. The line break before the line is
-        included.
+        Byte positions in the file where the line, including the line break before it, starts and
+        ends.
     text
-        The line without its checksum; empty for a damaged line.
+        Text of the line without its checksum; empty for a damaged line.
     table, rows, about
-        The table's name, its rows, and facts about the rows; empty for a damaged line.
+        Name of the table, the rows, and facts about the rows; empty for a damaged line.
     is_intact
         False if the checksum is wrong, or if askew could not have written the content.
     is_complete
@@ -117,12 +117,13 @@ class Journal:
             os.close(file)
 
     def rows(self, start: int = 0, end: int | None = None) -> Iterator[tuple[str, Sequence[Any]]]:
-        """Yield the table and the rows of each intact line, oldest first.
+        """Yield the table name and the rows from each intact line, oldest first.
 
         Parameters
         ----------
         start, end
-            Byte positions between which lines are read. An `end` of None means the end of the file.
+            Byte positions between which lines are read. If `end` is None, lines are read to the end
+            of the file.
         """
         for line in self.lines(start):
             if end is not None and line.start >= end:
@@ -137,13 +138,13 @@ class Journal:
     def cut_incomplete_end(self, start: int = 0) -> None:
         """Remove the incomplete lines that a power failure can leave at the end of the file.
 
-        Nothing is lost, since no process has reported the content of an incomplete line as stored.
-        The caller must exclude other writers.
+        No stored result is lost, since askew reports a result as stored only after its line is
+        complete. The caller must exclude other writers.
 
         Parameters
         ----------
         start
-            Byte position before which no line is removed.
+            Byte position; lines before it are kept.
         """
         keep = start
         for line in self.lines(start):
@@ -167,12 +168,15 @@ class Journal:
         Parameters
         ----------
         current
-            Checksums of the rows to keep. Duplicates of a row are removed. None keeps all rows.
+            Checksums of the rows to keep. Of duplicate rows, one is kept. None keeps all rows.
         """
         write_stream(self.path, self._current_lines(current))
 
     def _current_lines(self, current: set[int] | None) -> Iterator[bytes]:
-        """Yield the intact lines, reduced to the rows to keep; None keeps all rows."""
+        """Yield the intact lines, reduced to the rows to keep.
+
+        If `current` is None, all rows are kept.
+        """
         left = None if current is None else set(current)
         for line in self.lines():
             if not line.is_intact:
@@ -221,7 +225,7 @@ def _shortened(table: str, row: IndexRow, texts: dict[object, int]) -> IndexRow:
 
 
 def _content(text: str) -> tuple[Any, Any, Any]:
-    """Return the table name, the rows, and the facts about the rows in a line.
+    """Return the table name, the rows, and the facts about the rows from a line.
 
     Raises
     ------
@@ -242,7 +246,7 @@ def _content(text: str) -> tuple[Any, Any, Any]:
 
 
 def _parsed(raw: bytes, start: int, end: int) -> JournalLine:
-    """Parse a line of the journal. The content of a damaged line is left empty."""
+    """Parse a line of the journal. The content fields of a damaged line are empty."""
     line = raw.decode("utf-8", "replace").strip()
     digest, _, text = line.partition(" ")
     is_complete = text.endswith("}]") and "\0" not in text

@@ -1,7 +1,4 @@
-"""Seeds, and hashes that identify images and questions.
-
-They are the same in all versions of askew.
-"""
+"""Seeds, and hashes that identify images and questions. Neither depends on the version of askew."""
 
 import json
 from collections.abc import Mapping
@@ -25,9 +22,9 @@ def picture_key(
     model_name
         Name of the model with its provider.
     revision, prompt, seed
-        Revision of the model, prompt of the image, and seed of the image.
+        Revision of the model, and prompt and seed of the image.
     settings
-        Model settings that affect the image.
+        The model settings that affect the image.
 
     Raises
     ------
@@ -38,7 +35,7 @@ def picture_key(
 
 
 def file_key(collection: str, revision: str, path: str) -> str:
-    """Return the hash that identifies an image file of a collection, as 64 hexadecimal digits."""
+    """Return the hash that identifies an image file in a collection, as 64 hexadecimal digits."""
     return _digest("file", collection, revision, path)
 
 
@@ -49,7 +46,7 @@ def slot_key(
     path: str | None,
     settings: Mapping[str, Setting] | None = None,
 ) -> str:
-    """Return the hash that identifies an image in a run's plan, whatever the model's revision."""
+    """Return the hash that identifies an image in a run's plan and ignores the model's revision."""
     changing = [dict(sorted(settings.items()))] if settings else []
     return _digest("slot", model_name, prompt, seed, path, *changing)
 
@@ -57,21 +54,21 @@ def slot_key(
 def picture_seed(run_seed: int, prompt: str, k: int) -> int:
     """Return the seed for image number `k` of a prompt, from 1 to 2**63 - 1.
 
-    The seed is the same for all models and settings, so that paired images start from the same
+    The seed does not depend on the model or its settings, so that paired images start from the same
     noise.
     """
     return 1 + int(_digest("seed", run_seed, prompt, k), 16) % SEEDS
 
 
 def question_hash(question: Question) -> str:
-    """Return the hash that identifies a question, from its text, ordered options and axis."""
+    """Return a hash of the question's text, ordered options and axis, which identifies it."""
     return _digest("question", question.text, list(question.options), question.axis)
 
 
 def derived_seed(run_seed: int, *names: str) -> int:
-    """Return a seed for the random draws of one computation, from 1 to 2**63 - 1.
+    """Return a seed for the random draws in one computation, from 1 to 2**63 - 1.
 
-    Seeds for different names are independent.
+    Different names yield independent seeds.
     """
     return 1 + int(_digest("draws", run_seed, *names), 16) % SEEDS
 
@@ -81,6 +78,6 @@ def _digest(*parts: object) -> str:
         text = json.dumps(parts, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise UsageError(
-            f"settings must be texts, finite numbers or true/false, not {parts[1:]} ({error})"
+            f"settings must be text, finite numbers or true/false, not {parts[1:]} ({error})"
         ) from error
     return sha256(text.encode("ascii"))

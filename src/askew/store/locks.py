@@ -1,6 +1,6 @@
 """Locks of a store.
 
-All commands that write share a lock, and cleanup commands need it exclusively.
+All commands that write to the store share a lock, but cleanup commands need an exclusive lock.
 """
 
 import errno
@@ -23,7 +23,7 @@ except ModuleNotFoundError:  # not on Windows
 
 FILE = "users.lock"
 FLOCK = "hhqqi4x"
-"""Fields of a lock record on Linux: kind, origin, first byte, number of bytes, process id."""
+"""Fields of a lock record on Linux (kind, origin, first byte, number of bytes, process id)."""
 
 PAUSE = 0.05
 """Seconds between two attempts."""
@@ -36,7 +36,7 @@ def opened(path: Path) -> int:
 
 
 def holder(file: int, place: int) -> int | None:
-    """Return the id of the process that has locked a byte of a file; None if it is unknown.
+    """Return the id of the process that has locked a byte of a file; None if unknown.
 
     Parameters
     ----------
@@ -85,14 +85,14 @@ def holders(path: Path, *, only_exclusive: bool = True) -> list[int]:
 
 
 def remedy(process: int, effect: str) -> str:
-    """Return what to do about a process that blocks another process, as the end of a sentence.
+    """Return the end of a sentence that states what to do about a process that blocks this command.
 
     Parameters
     ----------
     process
         Id of the process.
     effect
-        Last words of the sentence, which state what happens next or what to do next.
+        End of the sentence, such as "repeat this command".
     """
     if is_stopped(process):
         return (
@@ -103,7 +103,7 @@ def remedy(process: int, effect: str) -> str:
 
 
 def is_stopped(process: int) -> bool:
-    """Check whether a process is stopped by a signal, for example after Ctrl-Z."""
+    """Check whether a process has been stopped by a signal, for example by Ctrl-Z."""
     try:
         state = Path(f"/proc/{process}/stat").read_text(errors="replace")
     except OSError:
@@ -122,7 +122,7 @@ class SharedFile:
     users
         Number of `PartLocks` objects that use the file.
     taken
-        Positions of the bytes that this process has locked.
+        Positions of the bytes on which this process has locks.
     """
 
     number: int
@@ -131,20 +131,18 @@ class SharedFile:
 
 
 _SHARED: dict[tuple[int, int] | None, SharedFile] = {}
-"""Open lock files, keyed by device number and inode number."""
+"""Lock files that this process has open, keyed by device number and inode number."""
 
 _GUARD = threading.Lock()
 
 
 class PartLocks:
-    """Locks for pieces of the work on a store.
+    """Locks for pieces of work on a store.
 
-    To claim a piece, a process locks a byte of the lock file.
-
-    The operating system grants these locks to processes. The system releases all locks of a process
-    when the process closes any descriptor of the file. The system also grants a process the same
-    lock twice. All `PartLocks` objects of a process therefore share one open file and one list of
-    locked bytes.
+    To claim a piece, a process locks a byte of the lock file. These locks belong to the process.
+    The operating system releases all of them when the process closes any descriptor of the file,
+    and grants a process the same lock twice. All `PartLocks` objects in a process therefore share
+    one open file and one list of locked bytes.
 
     Parameters
     ----------
@@ -187,7 +185,7 @@ class PartLocks:
                 fcntl.lockf(self._file.number, fcntl.LOCK_UN, 1, place)
 
     def holder(self, place: int) -> int | None:
-        """Return the id of the process that has locked a byte; None if it is unknown."""
+        """Return the id of the process that has locked a byte; None if unknown."""
         if place in self._file.taken:
             return os.getpid()
         return holder(self._file.number, place)
@@ -234,7 +232,7 @@ def _lock(number: int, place: int) -> bool:
 
 
 class StoreLock:
-    """Lock of a store. The operating system releases the lock when the process ends.
+    """Lock on a store. The operating system releases the lock when the process ends.
 
     On a system without file locks, askew does not coordinate processes.
 
@@ -296,10 +294,10 @@ def _in_use(folder: Path, exclusive: bool) -> str:
     by_process = f" (process {', '.join(map(str, processes))})" if processes else ""
     if exclusive:
         return (
-            f"another askew command{by_process} uses the store {folder}. Wait until it ends, or "
-            "stop it, then repeat this command"
+            f"another askew command{by_process} uses the store {folder}. Wait until it ends, "
+            "or stop it, then repeat this command"
         )
     return (
-        f"askew store gc, runs rm or check --rebuild{by_process} is using the store {folder}. Try "
-        "again when this command has ended"
+        f"askew store gc, runs rm or check --rebuild{by_process} is using the store {folder}. "
+        "When this command has ended, repeat yours"
     )

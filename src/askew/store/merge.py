@@ -16,7 +16,7 @@ READERS = 8
 
 @dataclass(slots=True)
 class MergeReport:
-    """The result of importing packs into a store.
+    """Report on an import of packs into a store.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class MergeReport:
 
 
 def merge(packs: PackStorage, paths: Iterable[str], store: Store) -> MergeReport:
-    """Import packs into a store. Content that the store already has is not changed.
+    """Import packs into a store. Content already in the store is not changed.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def merge(packs: PackStorage, paths: Iterable[str], store: Store) -> MergeReport
 def merge_all(packs: PackStorage, store: Store) -> MergeReport:
     """Import all packs into a store, and move damaged packs to the folder `damaged`.
 
-    Packs that a run needs but that do not exist are listed in `absent`.
+    Packs that a run needs but that are missing are listed in `absent`.
     """
     existing = packs.paths()
     report = merge(packs, existing, store)
@@ -86,7 +86,7 @@ def merge_all(packs: PackStorage, store: Store) -> MergeReport:
 def read_pack(packs: PackStorage, path: str) -> ImagePack | ReadingPack | DamagedPack | None:
     """Read a pack.
 
-    Return DamagedPack for a damaged pack, and None if there is no pack at the path.
+    Return DamagedPack if the pack is damaged, and None if no pack exists at the path.
     """
     fault = None
     for _ in range(ATTEMPTS):
@@ -103,7 +103,7 @@ def read_pack(packs: PackStorage, path: str) -> ImagePack | ReadingPack | Damage
 def _read_ahead(
     packs: PackStorage, paths: Iterable[str]
 ) -> Iterator[tuple[str, ImagePack | ReadingPack | DamagedPack | None]]:
-    """Yield each path with its pack, in order, while the next packs are read in the background."""
+    """Yield each path and its pack, in order, and read the next packs in the background."""
     in_flight = deque[tuple[str, Future[ImagePack | ReadingPack | DamagedPack | None]]]()
     with ThreadPoolExecutor(READERS, thread_name_prefix="packs") as pool:
         for path in paths:
@@ -124,7 +124,7 @@ def take_pack(pack: ImagePack | ReadingPack, store: Store) -> None:
 
 
 def take_images(pack: ImagePack, store: Store) -> None:
-    """Store the images of a pack that are not stored yet."""
+    """Store the images from a pack that are not yet in the store."""
     stored = store.pictures(request.key for request in pack.requests)
     if len(stored) == len(pack.requests):
         return
@@ -133,7 +133,7 @@ def take_images(pack: ImagePack, store: Store) -> None:
 
 
 def _take_readings(pack: ReadingPack, store: Store) -> None:
-    """Store the answers and vectors of a pack that are not stored yet."""
+    """Store the answers and vectors from a pack that are not yet in the store."""
     store.put_answer_rows(pack.answers, pack.questions)
     by_fingerprint: dict[str, dict[str, Vector]] = {}
     for name, rows in pack.vectors.items():

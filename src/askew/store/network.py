@@ -13,13 +13,13 @@ NETWORK = re.compile(
     r"nfs\d?|cifs|smb\w*|lustre|gpfs|beegfs\w*|ceph|glusterfs|afs|orangefs|pvfs2|panfs|wekafs|ocfs2|gfs2"
     r"|fuse\.(sshfs|s3fs|gcsfuse|rclone|glusterfs|ceph\S*|juicefs|mount-s3|goofys|davfs\w*)"
 )
-"""Types of file systems that several machines share."""
+"""Names of file system types that are used over a network."""
 
 
 def network_mount(folder: Path) -> tuple[str, str] | None:
-    """Return the type and mount point of a folder's network file system; None for a local folder.
+    """Return the type and mount point of the network file system that contains a folder, or None.
 
-    The folder need not exist.
+    None means that the folder is on a local disk. The folder need not exist.
     """
     path = str(folder.resolve())
     longest = ("", "")
@@ -48,14 +48,14 @@ def check_local(store: Path) -> None:
         return
     kind, place = mount
     raise StoreError(
-        f"the store {store} is on a network file system ({kind} at {place}), on which SQLite cannot "
-        "lock its index. Choose a folder on a local disk, as in --store /tmp/askew. To spread a run "
-        "over machines, use --shard 1/4 --packs FOLDER, where FOLDER may be on a network file system"
+        f"the store {store} is on a network file system ({kind} at {place}), where SQLite cannot "
+        "lock its index. Choose a folder on a local disk, as in --store /tmp/askew. To spread a "
+        "run over several machines, use --shard 1/4 --packs FOLDER, where FOLDER may be on a network file system"
     )
 
 
 def _mount(line: str) -> tuple[str, str]:
-    """Return the mount point and type from a line of the table of mounted file systems."""
+    """Return the mount point and file system type from a line of `MOUNTS`."""
     fields = line.split(" ")
     if len(fields) < 3:
         return "", ""

@@ -86,7 +86,7 @@ class PackFolder:
 def _named(part: Path, file: Path) -> bool:
     """Rename a complete file.
 
-    Return False if another process has already created a file of this name.
+    Return False if another process has already created a file with this name.
     """
     try:
         os.link(part, file)

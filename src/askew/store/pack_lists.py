@@ -1,4 +1,4 @@
-"""Lists of the packs that runs need. A merge uses the lists to find missing packs."""
+"""Lists of the packs that runs need. `askew merge` uses these lists to find missing packs."""
 
 import json
 from collections.abc import Sequence
@@ -8,21 +8,21 @@ from askew.store.foreign import json_value
 from askew.store.pack_storage import PLANS, PackStorage
 
 ATTEMPTS = 4
-"""Number of attempts to read a file that seems damaged.
+"""Number of times that askew tries to read a file that seems damaged.
 
-The damage may have occurred in transfer.
+The damage may have occurred during the transfer.
 """
 
 
 def write_list(packs: PackStorage, plan_hash: str, number: int, paths: Sequence[str]) -> None:
-    """Write the list of packs that a round of a plan needs, unless the list already exists."""
+    """Write the list of packs that one round of a run needs, unless the list already exists."""
     content = {"plan": plan_hash, "round": number, "packs": list(paths)}
     text = json.dumps({**content, "sha256": digest_of(content)}, indent=0)
     packs.put(f"{PLANS}/{plan_hash}-{number}.json", text.encode("ascii"))
 
 
 def read_list(packs: PackStorage, path: str) -> list[str] | None:
-    """Return the pack paths in a list; None if the list is damaged."""
+    """Return the paths of packs in a list; None if the list is damaged."""
     for _ in range(ATTEMPTS):
         try:
             content = json_value(packs.get(path) or b"{}")

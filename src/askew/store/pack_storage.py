@@ -1,4 +1,4 @@
-"""Protocol for storage locations of packs, and the names of their folders."""
+"""Protocol that storage locations for packs implement, and the names of their folders."""
 
 from typing import Protocol
 
@@ -13,7 +13,9 @@ ASIDE = "damaged"
 
 
 class PackStorage(Protocol):
-    """Storage location for files that never change. Several machines can write to it at once.
+    """Storage location for files that never change.
+
+    Several machines can write to it at the same time.
 
     Attributes
     ----------

@@ -44,7 +44,7 @@ Vector = NDArray[np.float32]
 
 
 class DamagedPack(ValueError):
-    """Error for a changed or incomplete pack. The message is the end of a sentence."""
+    """Raised for a changed or incomplete pack. The message is the end of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class ReadingPack:
     answers
         Rows of the table `answers`.
     questions
-        Texts of the questions, keyed by question hash.
+        Text of each question, keyed by question hash.
     vectors
         Vectors, keyed by image id and then by embedder fingerprint.
     """
@@ -110,17 +110,17 @@ def image_pack_name(requests: Sequence[PictureRequest], sees: frozenset[str]) ->
 
 
 def path_of(name: str, kind: Kind) -> str:
-    """Return the path of a pack in its folder or bucket."""
+    """Return a pack's path within its folder or bucket."""
     return f"slices/{name[:2]}/{name}.{kind}.tar"
 
 
 def kind_of(path: str) -> Kind:
-    """Return the kind of pack at this path."""
+    """Return the kind of the pack that is stored at this path."""
     return "readings" if path.endswith(".readings.tar") else "images"
 
 
 def packed_images(pack: ImagePack) -> bytes:
-    """Encode a pack of images. Equal content gives equal bytes."""
+    """Encode a pack of images. Identical content always yields identical bytes."""
     files: dict[str, bytes] = {}
     rows = []
     for request, outcome in zip(pack.requests, pack.outcomes, strict=True):
@@ -147,7 +147,7 @@ def packed_images(pack: ImagePack) -> bytes:
 
 
 def packed_readings(pack: ReadingPack) -> bytes:
-    """Encode a pack of readings. Equal content gives equal bytes."""
+    """Encode a pack of answers and vectors. Identical content always yields identical bytes."""
     content = {
         "answers": [list(row) for row in pack.answers],
         "questions": dict(pack.questions),
@@ -183,7 +183,7 @@ def _image_pack(content: Mapping[str, Any], files: Mapping[str, bytes]) -> Image
 def _reading_pack(content: Mapping[str, Any], files: Mapping[str, bytes]) -> ReadingPack:
     answers = content["answers"]
     if not all(is_valid("answers", row) for row in answers):
-        raise DamagedPack("contains an answer that askew does not write")
+        raise DamagedPack("contains an answer that askew would not write")
     return ReadingPack(
         answers=answers, questions=dict(content["questions"]), vectors=_vectors(content, files)
     )
@@ -199,7 +199,7 @@ def _refused_garbage() -> Iterator[None]:
     except (tarfile.TarError, EOFError) as error:
         raise DamagedPack("is not a complete tar file") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DamagedPack("contains facts that askew does not write") from error
+        raise DamagedPack("contains facts that askew would not write") from error
 
 
 def _packed(
@@ -233,7 +233,7 @@ def _packed(
 
 
 def _tar(files: Mapping[str, bytes]) -> bytes:
-    """Return a tar file without times and owners. The same files always give the same bytes."""
+    """Return a tar file without times and owners. Identical files always yield identical bytes."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for name, file in files.items():
@@ -246,7 +246,7 @@ def _tar(files: Mapping[str, bytes]) -> bytes:
 def _listed_vectors(
     vectors: Mapping[str, Mapping[str, Vector]],
 ) -> tuple[list[list[object]], bytes]:
-    """Return the position of each vector, and the numbers of all vectors as bytes."""
+    """Return a list with the position of each vector, and all vectors concatenated as bytes."""
     listed: list[list[object]] = []
     rows = []
     place = 0
@@ -262,14 +262,16 @@ def _unpacked(data: bytes, kind: Kind) -> tuple[dict[str, Any], dict[str, bytes]
     """Verify all checksums of a pack, and return its manifest and its other files."""
     files = dict(_members(data))
     if _tar(files) != data:
-        raise DamagedPack("has changed: it contains bytes that askew does not write")
+        raise DamagedPack("has changed: it contains bytes that askew would not write")
     sums = files.pop(SUMS_FILE, b"").decode("ascii")
     expected = "".join(f"{sha256(file)}  {name}\n" for name, file in files.items())
     if not files or sums != expected:
         raise DamagedPack("has changed: a SHA-256 differs")
     manifest = json_value(files.pop(MANIFEST))
     if manifest["pack"] != FORMAT:
-        raise DamagedPack(f"has the format {manifest['pack']}, and this askew reads {FORMAT}")
+        raise DamagedPack(
+            f"has the format {manifest['pack']}, but this version of askew reads {FORMAT}"
+        )
     if manifest["kind"] != kind:
         raise DamagedPack(f"contains {manifest['kind']}, not {kind}")
     return manifest, files
@@ -294,7 +296,7 @@ def _vectors(
     for fingerprint, name, place, length in content["vectors"]:
         vector = numbers[place : place + length]
         if not is_valid("vectors", (fingerprint, name, vector.tobytes())) or len(vector) != length:
-            raise DamagedPack("contains a vector that askew does not write")
+            raise DamagedPack("contains a vector that askew would not write")
         vectors.setdefault(name, {})[fingerprint] = vector
     return vectors
 
@@ -310,7 +312,7 @@ def _request(row: Mapping[str, Any], made_by: Mapping[str, Setting]) -> PictureR
 
 
 def _outcome(row: Mapping[str, Any], files: Mapping[str, bytes]) -> EncodedPicture | Missing:
-    """Return the image that a manifest row names, or the reason why the image is missing."""
+    """Return the image listed in a manifest row, or the reason why the image is missing."""
     fixed = (row["prompt"], row["seed"], row["model"], None)
     if "file" not in row:
         missing = Missing(row["reason"], row["detail"])
@@ -326,4 +328,4 @@ def _outcome(row: Mapping[str, Any], files: Mapping[str, bytes]) -> EncodedPictu
 
 def _check_row(row: IndexRow) -> None:
     if not is_valid("pictures", row):
-        raise DamagedPack("contains an image that askew does not write")
+        raise DamagedPack("contains an image that askew would not write")

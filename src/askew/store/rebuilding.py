@@ -1,4 +1,4 @@
-"""Rebuilding the index of a store from its journal and from the rows of the old index."""
+"""Rebuilding the index of a store from its journal and the rows of the old index."""
 
 import os
 import shutil
@@ -17,9 +17,9 @@ VECTORS_FILE = "vectors.sqlite"
 def rebuild_index(path: Path, journal: Journal) -> list[str]:
     """Rebuild a store's index files, and return the number of rows per table, such as "12 answers".
 
-    Rows that are only in the old index are first added to the journal. Then the new index replaces
-    the old index. The store has an index at all times, so an interruption loses nothing. The old
-    files are kept in the folder `quarantine`.
+    Rows found only in the old index are first added to the journal. Then the new index replaces the
+    old index. The store has an index at all times, so an interruption loses nothing. The old files
+    are kept in the folder `quarantine`.
     """
     vectors = _rebuilt(path / VECTORS_FILE, VECTOR_TABLES, lambda: known_vectors(path))
     rows = _rebuilt(

@@ -1,4 +1,4 @@
-"""Images that a run needs, and whether the index already contains them."""
+"""Records for the images that a run needs and for their state in the index."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,13 +21,13 @@ class PictureRequest:
     seed
         The seed; None for an existing file.
     model
-        Name of the model or collection.
+        Name of the model or image collection.
     source
         Path of an existing file; None for an image that a model generates.
     made_by
         Revision and settings of the model.
     number
-        Position of the image among the images of its prompt, counted from 0.
+        Position of the image among the prompt's images, starting at 0.
     """
 
     key: str
@@ -48,18 +48,18 @@ class PictureRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlannedPicture:
-    """An image that a run needs, as recorded in the index.
+    """State of an image that a run needs, as recorded in the index.
 
     Attributes
     ----------
     key
         Hash that identifies the image.
     id
-        Id of the stored image; None if there is none.
+        Id of the stored image; None if the image is not stored.
     reason
-        Reason why the image is missing; None if it is stored or has not been generated yet.
+        Reason why the image is missing; None if the image is stored or has not been generated yet.
     path
-        File of the stored image; None if there is none.
+        Path of the image file; None if the image is not stored.
     """
 
     key: str

@@ -1,7 +1,7 @@
 """Columns, checksums and permitted values of the rows in a store's index.
 
 A row may come from another person's store. A row that askew could not have written counts as
-damaged, even if its checksum is correct. For example, a row cannot contain a path in place of an
+damaged, even if its checksum is correct. An example is a row that contains a path in place of an
 image id.
 """
 
@@ -51,7 +51,7 @@ JOURNALED = ("pictures", "planned", "answers", "reports")
 """Tables whose rows are also recorded in the journal."""
 
 REMOVED = "removed"
-"""Table name under which the journal records deletions, as rows [table, column, key]."""
+"""Table name under which the journal records deletions; each row is [table, column, key]."""
 
 REMOVABLE = {
     ("pictures", "id"),
@@ -59,10 +59,10 @@ REMOVABLE = {
     ("vectors", "picture"),
     ("planned", "run"),
 }
-"""Tables from which rows can be deleted, each with the column that selects the rows."""
+"""Column that selects the rows to delete, keyed by each table that allows deletions."""
 
 IMAGE_ID = re.compile(r"[0-9a-f]{64}")
-"""Id of an image: its SHA-256."""
+"""Pattern for the id of an image, which is its SHA-256."""
 
 MOST_REPORT = 100_000
 """Maximum number of characters in the facts that a server reports about an image."""
@@ -91,7 +91,7 @@ def _ascii_content(table: str, row: Sequence[object]) -> bytes | None:
 
 
 def _content(value: object) -> bytes:
-    """Return a value as bytes, preceded by its length in bytes."""
+    """Return a value as bytes, with its length in bytes in front."""
     data = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
     return b"%d:%b" % (len(data), data)
 
@@ -192,4 +192,4 @@ CHECKS: Mapping[str, Callable[..., bool]] = {
     "vectors": _is_vector,
     REMOVED: _is_removal,
 }
-"""Functions that check the values in a row, keyed by table."""
+"""Function for each table that checks whether the values in a row are permitted."""

@@ -1,4 +1,4 @@
-"""Saved states of long computations, which are files in a store that begin with a checksum.
+"""Saved states of long computations. Each state is a file in a store and begins with a checksum.
 
 The checksum covers the name of the file and its content. A damaged file is moved to the folder
 `quarantine`, and the computation starts again from the beginning.
@@ -62,7 +62,7 @@ class StateFile:
 
     @property
     def is_intact(self) -> bool:
-        """True if the file's checksum matches its name and content."""
+        """Whether the file's checksum matches its name and content."""
         return self._intact_content() is not None
 
     def _intact_content(self) -> bytes | None:

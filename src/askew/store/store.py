@@ -3,13 +3,13 @@
 A store is a folder with these files and subfolders:
 
 - index.sqlite contains facts about every image.
-- vectors.sqlite contains the vectors of the images.
-- journal.jsonl contains the same facts as the index, one line per batch.
-- users.lock is the lock of the commands that use the store.
+- vectors.sqlite contains the image vectors.
+- journal.jsonl contains the same facts as the index, with one line per batch.
+- users.lock is the file that commands lock while they use the store.
 - pictures/ab/ab12….png are the image files, named after their SHA-256.
 - quarantine/ contains damaged files that askew moved there.
 - incoming/ contains files that are still being written.
-- turns.lock contains the locks on work in progress.
+- turns.lock is the file in which processes lock the pieces of work in progress.
 - completions/ab/ab12….json are answers of language models, named after the hash of the request.
 - iti-gen/ab12… are saved states of token learning, named after the hash of the training data.
 """
@@ -66,7 +66,7 @@ Answers = dict[tuple[str, str], Answer]
 Vector = NDArray[np.float32]
 
 ABANDONED = 24 * 3600.0
-"""Age in seconds at which askew deletes incomplete files left by killed processes."""
+"""Age in seconds after which askew deletes an incomplete file left by a killed process."""
 
 
 def default_store(run_folder: Path) -> Path:
@@ -113,8 +113,8 @@ class Store:
     blobs
         Storage for the image files. By default, the subfolder `pictures` is used.
     lock
-        Exclusive lock on the store, if the caller already holds one. By default the store takes a
-        lock that it shares with other processes. If `create` is False, it takes no lock.
+        Exclusive lock on the store, if the caller already has one. By default, the store takes a
+        lock that other processes can share, and no lock if `create` is False.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class Store:
             raise
 
     def _share(self, lock: locks.StoreLock | None) -> None:
-        """Take the lock that processes share, unless the caller already has an exclusive lock."""
+        """Take a shared lock on the store, unless the caller already has an exclusive lock."""
         with faults(self._where):
             self._lock = None if lock else locks.StoreLock(self.path, timeout=self._timeout)
 
@@ -188,8 +188,8 @@ class Store:
                 return self._index_in(file, INDEX_TABLES, self.journal)
             rebuild_index(self.path, self.journal)
         self.notes.append(
-            f"{self._where} was written by an earlier askew. Its index was rewritten, and the old "
-            f"index was moved to {self.path / 'quarantine'}"
+            f"{self._where} was written by an earlier version of askew. Its index was rewritten, "
+            f"and the old index was moved to {self.path / 'quarantine'}"
         )
         self._share(lock)
         return self._index_in(file, INDEX_TABLES, self.journal)
@@ -211,7 +211,7 @@ class Store:
 
     @property
     def _vectors(self) -> Index:
-        """Index of the vectors, which is opened when it is first used."""
+        """Index that contains the vectors. It is opened when it is first used."""
         if self._vector_index is None:
             file = self.path / VECTORS_FILE
             if self._is_writable or file.exists():
@@ -270,9 +270,8 @@ class Store:
     def pictures(self, keys: Iterable[str]) -> dict[str, Picture | Missing]:
         """Return the stored outcomes of image requests, keyed by image key.
 
-        An outcome is an image, or `Missing` if the image cannot be obtained. Images
-        whose files are damaged are left out. A file with an unchanged modification time is assumed
-        to be intact.
+        An outcome is an image, or `Missing` if the image cannot be obtained. Images whose files are
+        damaged are omitted. A file with an unchanged modification time is assumed to be intact.
         """
         return self._outcomes(self.index.rows("pictures", "key", keys))
 
@@ -300,10 +299,10 @@ class Store:
         provenance: Mapping[str, object],
         seen: Sequence[Mapping[str, Vector]] = (),
     ) -> list[Picture | Missing]:
-        """Store the outcomes of image requests, and return the outcomes that are then in the store.
+        """Store the outcomes of image requests, and return the outcomes now in the store.
 
         If another process has already stored an intact image for a request, that image is kept. For
-        an image file of a collection, new facts replace earlier facts.
+        a collection's image file, new facts replace earlier facts.
 
         Parameters
         ----------
@@ -312,7 +311,7 @@ class Store:
         outcomes
             For each request, the image, or `Missing` with the reason why there is no image.
         provenance
-            Description of the environment in which the images were generated, for the journal.
+            Description for the journal of the environment in which the images were generated.
         seen
             For each image, the vectors computed during its generation, keyed by embedder
             fingerprint.
@@ -338,7 +337,7 @@ class Store:
                 stored.setdefault(key, outcome)
         if not stored.keys() >= {*keys}:
             raise StoreError(
-                f"{self._where} contains images that were just written but cannot be read. Check "
+                f"{self._where} contains images that askew has just written but cannot read. Check "
                 f"the permissions of {self._folder}, then repeat the command to continue"
             )
         return [stored[key] for key in keys]
@@ -386,7 +385,7 @@ class Store:
         )
 
     def _put_seen(self, ids: Sequence[str | None], seen: Sequence[Mapping[str, Vector]]) -> None:
-        """Store vectors that were computed while images were generated."""
+        """Store the vectors that were computed while the images were generated."""
         by_fingerprint: dict[str, dict[str, Vector]] = {}
         for name, vectors in zip(ids, seen, strict=bool(seen)):
             for fingerprint, vector in vectors.items() if name else ():
@@ -397,8 +396,8 @@ class Store:
     def put_reports(self, reports: Mapping[str, Mapping[str, Setting]]) -> None:
         """Store facts that a server reported about images, keyed by image key.
 
-        Call this method before the images are stored. Reports that are empty or concern images
-        already in the store are skipped.
+        Call this method before the images are stored. Empty reports, and reports about images that
+        are already in the store, are skipped.
         """
         given = {key: report for key, report in reports.items() if report}
         if not given:
@@ -417,7 +416,7 @@ class Store:
         return {key: json_value(report) for key, report in self.index.rows("reports", "key", keys)}
 
     def digests(self, paths: Iterable[str]) -> dict[str, FileDigest]:
-        """Return the stored hashes of a collection's files, keyed by path."""
+        """Return the stored file hashes from a collection, keyed by path."""
         rows = self.index.rows("files", "path", filter(_is_unicode, paths))
         return {path: FileDigest._make(digest) for path, *digest in rows}
 
@@ -443,12 +442,12 @@ class Store:
     def turn(self, *names: str) -> Iterator[bool]:
         """Try to lock the piece of work with these names.
 
-        Yield True if this object now has the lock.
+        Yield whether this object now has the lock.
 
-        A `Store` can have several locks at once. No other `Store` of the same folder can take a
-        lock until it is released, whether in this process or in another. When a process ends, the
-        operating system releases its locks. On a system without file locks, askew does not
-        coordinate processes.
+        A `Store` can have several locks at once. Until a lock is released, no other `Store` for the
+        same folder can take it, neither in this process nor in another process. When a process
+        ends, the operating system releases its locks. On a system without file locks, askew does
+        not coordinate processes.
         """
         place = _place_of(names)
         with faults(self._where):
@@ -489,12 +488,12 @@ class Store:
         return planned
 
     def image_files(self) -> Iterator[Path]:
-        """Yield all image files in the store, including files that are not in the index."""
+        """Yield all image files in the store, including files that the index does not list."""
         for folder in sorted(self._folder.glob("*")):
             yield from entries.regular_files(folder)
 
     def newest(self, run: str, count: int) -> list[str]:
-        """Return the ids of the newest images of the run that has this plan hash."""
+        """Return the ids of the newest images in the run that has this plan hash."""
         return self.index.newest_ids(run, count)
 
     def latest_files(self, model: str, most: int) -> list[tuple[Path, int]]:
@@ -505,27 +504,27 @@ class Store:
         model
             Name of the model or editor.
         most
-            Maximum number of files. Files that are not on this computer are left out of the result.
+            Maximum number of files. Files that are not on this computer are omitted.
         """
         rows = self.index.latest_pictures(model, most)
         files = [(self._file(row[1], row[2]), row[8]) for row in rows]
         return [(path, changed) for path, changed in files if path.is_file()]
 
     def known_files(self, ids: Iterable[str]) -> dict[str, Path]:
-        """Return the paths of image files in the index, keyed by image id."""
+        """Return the paths of the image files that the index lists, keyed by image id."""
         rows = self.index.rows("pictures", "id", ids)
         return {row[1]: self._file(row[1], row[2]) for row in rows}
 
     def unneeded(self) -> tuple[frozenset[str], list[Path]]:
-        """Return the ids of images that no run needs, and all files that can be deleted.
+        """Return the ids of images that no run needs, and the paths of all deletable files.
 
-        The deletable files include the files in quarantine. askew reads the store row by row and
-        folder by folder, to save memory.
+        These files include the files in quarantine. To save memory, askew reads the store row by
+        row and folder by folder.
 
         Raises
         ------
         StoreError
-            If the store is damaged, since an image that seems unneeded could then be needed.
+            If the store is damaged. A run could then need an image that seems unneeded.
         """
         aside = [*entries.regular_files(self.path / "quarantine")]
         if self.index_faults():
@@ -546,7 +545,7 @@ class Store:
         return ids, sorted([*deletable, *aside])
 
     def _journaled(self, ids: Set[str]) -> set[str]:
-        """Return those of the given image ids that the journal contains."""
+        """Return the given image ids that occur in the journal."""
         journaled = set[str]()
         for table, rows in self.journal.rows() if ids else ():
             if table == "pictures":
@@ -554,9 +553,9 @@ class Store:
         return journaled
 
     def free(self, ids: Iterable[str], files: Iterable[Path]) -> None:
-        """Delete images and all data about them, delete files, and shorten the journal accordingly.
+        """Delete files, and delete images with all data about them, including rows of the journal.
 
-        Stored hashes of files that no longer exist or have changed are deleted, too. The caller
+        The stored hash of a file that no longer exists or has changed is deleted, too. The caller
         must have an exclusive lock on the store.
 
         Raises
@@ -590,9 +589,9 @@ class Store:
     def answers(
         self, instrument: str, pictures: Iterable[str], questions: Sequence[Question]
     ) -> Answers:
-        """Return the final answers of the instrument that has this fingerprint.
+        """Return the final answers from the instrument that has this fingerprint.
 
-        Stored answers that are not among the options of their question are left out.
+        A stored answer that is not one of the question's options is omitted.
         """
         options = {question_hash(question): question.options for question in questions}
         answers: Answers = {}
@@ -613,7 +612,7 @@ class Store:
         questions: Sequence[Question],
         rows: Sequence[Sequence[Answer]],
     ) -> Answers:
-        """Store one row of answers per image, and return the answers that are then in the store.
+        """Store one row of answers per image, and return the answers now in the store.
 
         Final answers that are already stored are not replaced.
         """
@@ -642,7 +641,7 @@ class Store:
         return [row for row in rows if row[2] in asked and row[4] != RETRIED]
 
     def put_answer_rows(self, rows: Sequence[IndexRow], texts: Mapping[str, str]) -> None:
-        """Store answers that are given as index rows.
+        """Store answers given as index rows.
 
         Final answers that are already stored are not replaced.
 
@@ -651,7 +650,7 @@ class Store:
         rows
             The rows.
         texts
-            Texts of the questions, keyed by question hash.
+            Text of each question, keyed by question hash.
         """
         with self.index.transaction():
             stored = self.index.rows("answers", "picture", [row[1] for row in rows])
@@ -707,7 +706,7 @@ class Store:
 
     @classmethod
     def rebuild(cls, path: Path) -> list[str]:
-        """Rebuild a store's index from the journal and from the intact rows of the old index.
+        """Rebuild a store's index from the journal and the intact rows of the old index.
 
         Damaged files and the old index are moved to the folder `quarantine`. No other process may
         use the store at the same time.
@@ -737,7 +736,7 @@ class Store:
         return [
             f"the index was rebuilt: {', '.join(counts)}",
             f"damaged images moved to quarantine: {damaged}",
-            f"images without a file, which the next run makes again: {gone}",
+            f"images without a file, which the next run will make again: {gone}",
             f"damaged progress of token learning moved to quarantine: {len(states)}",
             f"damaged answers of language models moved to quarantine: {len(answers)}",
         ]
@@ -750,10 +749,9 @@ class Store:
         return len(damaged)
 
     def _forget_gone(self) -> int:
-        """Remove the index rows of images whose file is missing. Return the number of these images.
+        """Remove the index rows of images without a file, and return the number of images.
 
-        If the files of all images are missing, no row is removed, since the folder is probably not
-        mounted.
+        If all image files are missing, the folder is probably not mounted, and no row is removed.
         """
         known = self._known()
         gone = [file.stem for file in known if not file.exists()]
@@ -763,7 +761,7 @@ class Store:
         return len(gone)
 
     def _known(self) -> list[Path]:
-        """Return the file paths of all images in the index."""
+        """Return the file paths of all images that the index lists."""
         rows = self.index.intact_rows("pictures")
         return sorted({self._file(row[1], row[2]) for row in rows if row[1]})
 
@@ -802,12 +800,12 @@ def _is_unchanged(path: str, digest: FileDigest) -> bool:
 
 
 def _place_of(names: Sequence[str]) -> int:
-    """Return the byte position in the lock file for the piece of work with these names."""
+    """Return the position of the byte in the lock file that stands for this piece of work."""
     return int(digest_of(names)[:15], 16)
 
 
 def _is_unicode(text: str) -> bool:
-    """Check whether a text can be encoded as UTF-8."""
+    """Check whether a string can be encoded as UTF-8."""
     if text.isascii():
         return True
     try:
@@ -818,7 +816,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def _reason(outcome: object) -> tuple[str | None, str]:
-    """Return the reason why an item is missing, and details; (None, "") if it is not missing."""
+    """Return why an item is missing, as a reason and details; (None, "") for an available item."""
     return (outcome.reason, outcome.detail) if isinstance(outcome, Missing) else (None, "")
 
 
