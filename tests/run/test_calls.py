@@ -245,7 +245,7 @@ def test_a_dry_run_prints_the_list_price_of_what_is_left(store: Store) -> None:
     assert lines == {
         "ListedModel": "cost        at most $4.00 "
         "(16 images at $0.25, list price as known on 2026-05-10)",
-        "CalledModel": "cost        of 16 images of hosted models is unknown; state the price of "
+        "CalledModel": "cost        of 16 images from hosted models is unknown; state the price of "
         "an image in dollars: --price 0.04",
         "PatternModel": "",
     }

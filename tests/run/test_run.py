@@ -501,7 +501,7 @@ def test_json_lines_and_bars() -> None:
             TypeError("__call__() got an unexpected keyword"),
             "the same request would fail again",
         ),
-        (ValueError("another number of images"), "Change the settings, or name another model"),
+        (ValueError("another number of images"), "Change the settings, or choose another model"),
     ],
 )
 def test_only_errors_that_may_pass_advise_to_repeat_the_command(

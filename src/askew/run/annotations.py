@@ -1,8 +1,8 @@
-"""Marks that people add to a run folder: corrected labels, flags and notes.
+"""Marks that people add to a run folder (corrected labels, flags and notes).
 
-The file has one JSON object per line, and new lines are only appended. If several lines concern the
-same label, flag or note, only the latest line counts. askew skips lines that it could not have
-written.
+The file contains one JSON object per line, and lines are only ever appended. If several lines
+concern the same label, flag or note, only the latest line counts. askew skips lines that it could
+not have written.
 """
 
 import json
@@ -28,15 +28,15 @@ MOST_TEXT = 4000
 """Maximum number of characters in a note."""
 
 MOST_BYTES = 2**26
-"""Maximum size of the file that contains the marks: 64 MB."""
+"""Maximum size in bytes of the file that contains the marks."""
 
 NO_LABEL = "(no label)"
-"""Corrected label for an image that shows no value of an axis, or whose value is unclear."""
+"""Label that a person assigns if an image shows no value of an axis, or if the value is unclear."""
 
 
 @record
 class Annotation:
-    """A mark that a person adds.
+    """A mark that a person added.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class Annotation:
     axis, value : str
         Axis of a corrected label, and the label itself. An empty value withdraws the correction.
     id : str
-        Id that distinguishes a note from other notes.
+        Id of a note.
     about : str
-        Subject of a note, such as the whole run or a prompt and an axis.
+        Subject of a note, such as the run, or a prompt and an axis.
     text : str
         Text of a note or of a flag. An empty text withdraws the note or flag.
     """
@@ -79,7 +79,7 @@ class Annotations:
     notes
         Notes, keyed by note id.
     skipped
-        Number of lines skipped because askew could not have written them.
+        Number of lines that were skipped because askew could not have written them.
     """
 
     labels: Mapping[tuple[str, str], str] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Annotations:
 
     @classmethod
     def of(cls, entries: Iterable[Annotation], skipped: int = 0) -> "Annotations":
-        """Determine the current marks from all marks, which must be in file order."""
+        """Determine the current marks from all marks, given in file order."""
         labels: dict[tuple[str, str], str] = {}
         flags: dict[str, str] = {}
         notes: dict[str, Annotation] = {}
@@ -114,7 +114,7 @@ def corrected_label(image: str, axis: str, value: str) -> Annotation:
 
 
 def flag(image: str, text: str) -> Annotation:
-    """Return a flag on an image. An empty text withdraws the flag."""
+    """Return a mark that flags an image. An empty text withdraws the flag."""
     return Annotation(kind="flag", time=_now(), image=image, text=text[:MOST_TEXT])
 
 
@@ -132,7 +132,10 @@ def _now() -> str:
 
 
 def read_annotations(folder: Path) -> Annotations:
-    """Return the current marks of a run folder; none if the file is a link or cannot be read."""
+    """Return the current marks in a run folder.
+
+    If the file is a link or cannot be read, there are none.
+    """
     try:
         data = read_bytes(folder / ANNOTATIONS_FILE, follow=False)
     except OSError:
@@ -152,7 +155,7 @@ _ADAPTER: TypeAdapter[Annotation] = TypeAdapter(Annotation)
 
 
 def _entry(line: bytes) -> Annotation | None:
-    """Return the mark in a line; None if askew could not have written the line."""
+    """Return the mark that a line contains; None if askew could not have written the line."""
     try:
         entry = _ADAPTER.validate_python(json_value(line.decode()))
     except (ValueError, ValidationError):

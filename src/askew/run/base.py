@@ -43,12 +43,12 @@ T = TypeVar("T")
 L = TypeVar("L")
 
 FiledOutcomes = list[tuple[FiledPicture, Outcome]]
-"""Files of a collection, each with its stored image, or with `Missing` if there is no image."""
+"""A collection's files, each with its stored image, or with `Missing` if there is no image."""
 
 
 @dataclass(frozen=True, slots=True)
 class MakerOutput:
-    """An image from a maker, with measurements made while it was generated.
+    """An image from a maker, with measurements taken while the image was generated.
 
     Attributes
     ----------
@@ -69,12 +69,12 @@ class Maker(Protocol[W_contra]):
     """A producer of images in batches of a fixed size, such as a model or an editor.
 
     A maker contains only providers and settings, so it can be sent to another process. Data about a
-    single image belong in its request, an object of a subclass of `PictureRequest`.
+    single image belong in its request, which is an instance of a subclass of `PictureRequest`.
 
-    A maker may have a method `check`. askew calls it before it generates or writes anything, and
-    the method may raise UsageError. A maker may also have an attribute `seeded`, as in
+    A maker may have a method `check`, which may raise UsageError. askew calls this method before it
+    generates or writes anything. A maker may also have an attribute `seeded`, as in
     `askew.models.base.Model`. An attribute `concurrency` states how many batches the maker can
-    generate at once, in threads.
+    generate in parallel threads.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Maker(Protocol[W_contra]):
         """Fingerprints of the kinds of measurements that the maker returns with its images."""
 
     def make(self, wanted: Sequence[W_contra]) -> Sequence[MakerOutput]:
-        """Return one output for each request of a batch, in order."""
+        """Return one output for each request in a batch, in order."""
 
 
 class ModelMaker:
@@ -167,17 +167,17 @@ def encoded(image: object) -> EncodedPicture | Missing:
 
 
 LASTING = (AssertionError, AttributeError, ImportError, LookupError, TypeError, ValueError)
-"""Exceptions from a provider that would occur again if the request were repeated."""
+"""Exceptions from a provider that would recur if the request were repeated."""
 
 NO_RESUME = (
-    "Finished work is kept, but the same request would fail again. Change the settings, or name "
+    "Finished work is kept, but the same request would fail again. Change the settings, or choose "
     "another model"
 )
 
 
 @contextmanager
 def provider(name: str, activity: str) -> Iterator[None]:
-    """Convert any exception from a provider into a ModelError that names the activity."""
+    """Convert any exception from a provider into a ModelError whose message names the activity."""
     try:
         yield
     except AskewError:
@@ -189,7 +189,7 @@ def provider(name: str, activity: str) -> Iterator[None]:
 
 
 def expect(holds: bool, fault: str) -> None:
-    """Raise ValueError with the message `fault` unless `holds` is True."""
+    """Raise ValueError with the message `fault` if `holds` is False."""
     if not holds:
         raise ValueError(fault)
 
@@ -198,8 +198,8 @@ class Run(Protocol):
     """Interface for all work that costs time or money. A method may call each function repeatedly.
 
     No image is generated twice, and no question is asked twice. An engine handles one call at a
-    time and divides its work into parts. A method should therefore pass all work that it knows of
-    in one call. For this purpose, `make_all`, `ask_all` and `read_all` take lists.
+    time and divides the call's work into parts. A method should therefore pass as much work as
+    possible in one call. For this purpose, `make_all`, `ask_all` and `read_all` take lists.
 
     Attributes
     ----------
@@ -215,7 +215,7 @@ class Run(Protocol):
     def make_all(self, maker: Maker[W], wanted: Sequence[Sequence[W]]) -> dict[str, Outcome]:
         """Return the requested images, keyed by image key.
 
-        No batch mixes images from different lists.
+        A batch never contains images from different lists.
         """
         outcomes: dict[str, Outcome] = {}
         for requests in wanted:
@@ -232,8 +232,8 @@ class Run(Protocol):
     ) -> dict[str, list[Outcome]]:
         """Return `images` images per prompt, keyed by prompt text and ordered by image number.
 
-        An image that is identical to an earlier image of its prompt is replaced with `COPY`. Images
-        from unseeded models have no seed, so they cannot be paired between prompts.
+        An image that is identical to an earlier image for its prompt is replaced with `COPY`.
+        Images from unseeded models have no seed, so images for different prompts cannot be paired.
 
         Parameters
         ----------
@@ -246,7 +246,8 @@ class Run(Protocol):
         seed
             Run seed.
         separate_batches
-            If True, each batch contains only images of one text, as if each text had its own call.
+            If True, each batch contains only images for one text, as if each text were requested in
+            a separate call.
         """
         wanted = wanted_pictures(model, texts, images, seed)
         lists = [wanted]
@@ -265,7 +266,7 @@ class Run(Protocol):
     ) -> dict[str, list[str | None]]:
         """Return the prompts that a server actually used for the images, keyed by prompt text.
 
-        A prompt of None means that the server used the text itself or did not report a prompt.
+        None means that the server used the text itself or did not report a prompt.
         """
         wanted = wanted_pictures(model, texts, images, seed)
         reports = self.store.reports(request.key for request in wanted)
@@ -278,7 +279,7 @@ class Run(Protocol):
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
     ) -> FiledOutcomes:
-        """Return all images of a collection, or only the `chosen` images, in order."""
+        """Return all images in a collection, or only the `chosen` images, in order."""
 
     def ask(
         self, vqa: VQA, pictures: Sequence[Outcome], questions: Sequence[Question]
@@ -286,7 +287,7 @@ class Run(Protocol):
         """Return the answers about each image, keyed by image id, in the order of the questions."""
 
     def ask_all(self, inquiries: Sequence[Inquiry]) -> list[dict[str, list[Answer]]]:
-        """Return the answers to each inquiry, as `ask` does."""
+        """Return the answers to each inquiry, in the same form as `ask`."""
         return [self.ask(inquiry.vqa, inquiry.pictures, inquiry.questions) for inquiry in inquiries]
 
     def read(
@@ -296,12 +297,12 @@ class Run(Protocol):
         stage: StageName = "vectors",
         at_once: int = SLICE,
     ) -> Rows:
-        """Return a reader's measurements of images as an array of shape (images, numbers)."""
+        """Return the reader's measurements of the images as an array of shape (images, numbers)."""
 
     def read_all(
         self, readings: Sequence[Reading], stage: StageName = "vectors", at_once: int = SLICE
     ) -> list[Rows]:
-        """Return the measurements of each reading, as `read` does."""
+        """Return the measurements for each reading, in the same form as `read`."""
         return [self.read(reading.reader, reading.pictures, stage, at_once) for reading in readings]
 
     def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
@@ -321,8 +322,8 @@ class Run(Protocol):
     ) -> T:
         """Return the result of `flow`, whose work depends on earlier answers.
 
-        A run that only counts does not call `flow`, but adds `at_most` as an upper bound for the
-        work of `task` and returns `otherwise`.
+        A run that only counts work does not call `flow`. It counts `at_most` as an upper bound on
+        the work for `task`, and returns `otherwise`.
 
         Parameters
         ----------
@@ -333,26 +334,29 @@ class Run(Protocol):
         at_most
             Upper bound on the amount of work.
         otherwise
-            Value that a run that only counts returns.
+            Value that is returned if the run only counts work.
         rounds
             1 plus the largest number of times that `flow` requests images, answers or vectors that
             depend on earlier results of `flow`.
         """
 
     def steps(self, name: StageName, worker: str, total: int) -> AbstractContextManager[Stage]:
-        """Report the steps of a long computation. Progress within a step is not reported."""
+        """Report the steps of a long computation, but not the progress within a step."""
 
     def warn(self, *sentences: str) -> None:
         """Add warnings to the findings. A run that only counts the work ignores warnings."""
         return
 
     def explain(self, *lines: str) -> None:
-        """Add lines to the preview of a run that only counts. Other runs ignore these lines."""
+        """Add lines to the preview that a run prints if it only counts work.
+
+        Other runs ignore these lines.
+        """
         return
 
     @property
     def has_all(self) -> bool:
-        """True if all images and answers that were requested so far exist."""
+        """True if all images and answers requested so far exist."""
         return True
 
     def tell(self, sentence: str) -> None:

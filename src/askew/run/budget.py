@@ -1,4 +1,4 @@
-"""Budget of a run, which is a number of images, a time, or an amount of money."""
+"""Budget for a run, which is a number of images, a time, or an amount of money."""
 
 import math
 import re
@@ -18,7 +18,7 @@ ROUNDING = 1e-9
 
 @dataclass(slots=True)
 class Budget:
-    """Limit on the images, the time or the cost of a run, with the amounts used so far.
+    """Limit on the number of images, the time or the cost of a run, and the amounts used so far.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Budget:
     calls
         Number of calls made so far to instruments on servers.
     paid
-        Cost in dollars of these images and calls.
+        Cost of these images and calls in dollars.
     """
 
     pictures: int | None = None
@@ -75,7 +75,7 @@ class Budget:
         Raises
         ------
         UsageError
-            If the budget is in none of these forms, or a price is not greater than 0.
+            If the budget has none of these forms, or a price is not greater than 0.
         """
         text = "" if given is None else str(given).strip()
         for option, dollars in {"--price": price, "--vqa-price": call_price}.items():
@@ -110,13 +110,13 @@ class Budget:
         return listed.dollars
 
     def pictures_left(self, price: float | None) -> int | None:
-        """Return how many further images the budget allows at this price; None for no limit."""
+        """Return how many more images the budget allows at this price; None for no limit."""
         if self.pictures is not None:
             return self.pictures - self.spent
         return self._affordable(price)
 
     def calls_left(self) -> int | None:
-        """Return how many further calls to instruments the budget allows; None for no limit."""
+        """Return how many more calls to instruments the budget allows; None for no limit."""
         return self._affordable(self.call_price)
 
     def _affordable(self, price: float | None) -> int | None:
@@ -136,7 +136,7 @@ class Budget:
         self.paid += count * (self.call_price or 0.0)
 
     def is_exhausted(self) -> bool:
-        """Check whether too little time remains for a part as long as the longest part so far."""
+        """Check whether the remaining time is shorter than the longest part took so far."""
         elapsed = time.monotonic() - self._begun
         return self.seconds is not None and elapsed + self._longest > self.seconds
 
@@ -145,5 +145,8 @@ class Budget:
         return RunError(f"the budget of {self.text} is used up. {RESUME}")
 
     def finish_part(self, begun: float) -> None:
-        """Record how long a part took. `begun` is the monotonic clock time at which it began."""
+        """Record how long a part took.
+
+        `begun` is the monotonic clock time at which the part began.
+        """
         self._longest = max(self._longest, time.monotonic() - begun)

@@ -1,4 +1,4 @@
-"""Checking a run: all planned images must be accounted for, and no file may have changed."""
+"""Checking that a run accounts for all planned images and that none of its files has changed."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,13 +25,13 @@ class CheckReport:
     Attributes
     ----------
     counts
-        Sentence with the numbers of planned, stored, missing and remaining images.
+        Sentence that states the numbers of planned, stored, missing and remaining images.
     left
         Number of planned images that are neither stored nor recorded as missing.
     faults
         Descriptions of the faults.
     damaged
-        Damaged files of the run folder.
+        Damaged files in the run folder.
     """
 
     counts: str
@@ -121,7 +121,7 @@ def _unknown_images(results: Head, planned: Sequence[PlannedPicture]) -> Iterato
     known = {picture.id for picture in planned}
     named = {name for image_set in results.sets for name in image_set.pictures if name is not None}
     for name in sorted(named - known):
-        yield f"{RESULTS_FILE} names the image {name}, which the store does not have for this run"
+        yield f"{RESULTS_FILE} names the image {name}, which the store lacks for this run"
 
 
 def set_aside(folder: Path, report: CheckReport) -> list[str]:

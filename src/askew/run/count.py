@@ -1,4 +1,4 @@
-"""A run that only counts the work of a method's gather step and how much of it is already done."""
+"""A run that only counts the work in a method's gather step and how much of it is already done."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ NOT_YET = Missing("not_asked", "only counted")
 
 
 class CountingRun(Run):
-    """A run that only counts work.
+    """Run that counts work without doing it.
 
     Nothing is generated. Methods receive placeholders for images that do not exist yet, and
     `Missing` for unknown answers.
@@ -39,8 +39,7 @@ class CountingRun(Run):
     bounds
         Upper bounds on the amount of work that depends on earlier results, keyed by task.
     later_rounds
-        Maximum number of successive rounds in which work depends on the results of the round
-        before.
+        Maximum number of successive rounds whose work depends on the results of the previous round.
     """
 
     def __init__(
@@ -107,9 +106,9 @@ class CountingRun(Run):
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
     ) -> FiledOutcomes:
-        """Return the images of imported files, and placeholders for all other files.
+        """Return the images from imported files, and placeholders for all other files.
 
-        A file that does not exist is returned as `Missing`.
+        For a file that does not exist, `Missing` is returned.
         """
         filed = collection.pictures() if chosen is None else chosen
         wanted = wanted_files(collection, filed)
@@ -220,11 +219,11 @@ class CountingRun(Run):
 
     @property
     def total(self) -> Work:
-        """Exact amount of work plus all upper bounds."""
+        """Exact counts plus all upper bounds."""
         return sum(self.bounds.values(), self.work)
 
     def lines(self) -> list[str]:
-        """Return the lines of the preview, in which upper bounds are marked."""
+        """Return the lines of the preview. Upper bounds are marked."""
         bounds = [
             f"{task.removeprefix('the '):<11} up to {work.pictures:,} of these images depend on "
             "earlier results"
@@ -240,7 +239,7 @@ class CountingRun(Run):
         ]
 
     def _estimate_lines(self) -> Iterator[str]:
-        """Yield the expected storage and time for each model that has stored images.
+        """Yield, for each model with stored images, the storage and time that new images will take.
 
         If there is only one model, the estimate also covers images that depend on earlier results.
         """
@@ -272,13 +271,13 @@ class CountingRun(Run):
             lines.append(f"cost        at most ${dollars:,.2f} ({', '.join(parts)})")
         if self._price is None and self._unpriced:
             lines.append(
-                f"cost        of {self._unpriced:,} images of hosted models is unknown; state the price "
-                "of an image in dollars: --price 0.04"
+                f"cost        of {self._unpriced:,} images from hosted models is unknown; state the "
+                "price of an image in dollars: --price 0.04"
             )
         return lines
 
     def _priced_images(self) -> Iterator[tuple[int, float, str]]:
-        """For each price, yield the number of images, the price, and a note on its source.
+        """For each price, yield the number of images, the price, and a note on the price's source.
 
         Images that depend on earlier results are counted at the highest list price.
         """
@@ -314,7 +313,7 @@ def counted_run(
     price: float | None = None,
     call_price: float | None = None,
 ) -> Iterator[CountingRun]:
-    """Open a run that only counts the remaining work. It generates and writes nothing.
+    """Open a run that counts the remaining work without doing it. It generates and writes nothing.
 
     The maximum cost is computed from `price`, the price per image in dollars, and `call_price`, the
     price in dollars per call to an instrument on a server.

@@ -1,9 +1,9 @@
 """Execution of a stage. An engine carries out the parts of the stage.
 
-Several processes can work on one store. A process locks a part while it works on the part, and
-stores the result before it releases the lock. A part that another process has locked is postponed
-until all other parts are done. No process waits for another process while it has locks, so there
-are no deadlocks.
+Several processes can work on one store. A process locks each part while it works on the part, and
+stores the result before it releases the lock. If another process has locked a part, the part is
+postponed until all other parts are done. No process waits for another process while it has locks,
+so deadlocks cannot occur.
 """
 
 import os
@@ -41,7 +41,7 @@ class Job(Generic[Content]):
     Attributes
     ----------
     number
-        Position of the item in its call, counted from 0, which identifies the item's result.
+        Position of the item in its call, starting at 0. This number identifies the item's result.
     content
         Argument of the task.
     label
@@ -54,7 +54,7 @@ class Job(Generic[Content]):
 
 
 def work_on(task: Callable[[Content], Output], job: Job[Content]) -> Output:
-    """Apply a task to a job's content, and return the result."""
+    """Carry out a job, and return the result."""
     return task(job.content)
 
 
@@ -67,13 +67,16 @@ class Parts(Protocol[Part]):
 
     @property
     def task(self) -> Callable[[Any], Any]:
-        """Function that computes a result from an item, and that can be sent to another process."""
+        """Function that computes a result from an item.
+
+        The function can be sent to another process.
+        """
 
     def lock_names(self, part: Part) -> tuple[str, ...]:
-        """Return names for the part that are the same in all processes that use the store."""
+        """Return names that identify the part in all processes that use the store."""
 
     def size(self, part: Part) -> int:
-        """Return the number of images that the part adds to the images that are done."""
+        """Return the number of images that are done when the part is done."""
 
     def is_complete(self, part: Part) -> bool:
         """Use the part's results if another process has already stored them.
@@ -82,7 +85,7 @@ class Parts(Protocol[Part]):
         """
 
     def item(self, part: Part) -> Any:
-        """Return the argument of the task."""
+        """Return the argument that the task needs for this part."""
 
     def label(self, part: Part) -> str:
         """Describe the part's work for error messages."""
@@ -98,9 +101,9 @@ class PartInFlight(Generic[Part]):
     Attributes
     ----------
     size
-        Number of images that the part adds to the images that are done.
+        Number of images that are done when the part is done.
     lock
-        Context that releases the lock when it is closed.
+        Context manager that releases the lock when it is closed.
     begun
         Monotonic clock time at which the engine started the part.
     reported
@@ -116,12 +119,12 @@ class PartInFlight(Generic[Part]):
 
 @dataclass(slots=True)
 class Dispatcher:
-    """Object that passes parts to an engine and stores the results as they arrive.
+    """Passes parts to an engine, and stores the results as they arrive.
 
     Attributes
     ----------
     store
-        The store, which also provides the locks.
+        Store that also provides the locks.
     engine
         Engine that carries out the parts.
     budget
@@ -129,9 +132,10 @@ class Dispatcher:
     stop
         Flag that ends the work. No part is started after the flag is set.
     stage
-        Stage that counts how many images are done.
+        Stage that counts the images that are done.
     shows_calls
-        If True, each part is a call to a server, and the progress shows how many calls are running.
+        If True, each part is a call to a server, and the progress display shows how many calls are
+        in progress.
     """
 
     store: Store
@@ -163,7 +167,7 @@ class Dispatcher:
             left = busy
 
     def _report_wait(self, wait: "Wait", names: tuple[str, ...]) -> None:
-        """Report which process this run is waiting for. Each process is reported only once."""
+        """Report for which process this run is waiting. Each process is reported only once."""
         seconds = time.monotonic() - wait.begun
         process = self.store.holder(*names)
         if seconds < PATIENCE or process in wait.reported:
@@ -181,7 +185,8 @@ class Wait:
     begun
         Monotonic clock time at which the period began.
     reported
-        Ids of the processes that have been reported. The id None stands for an unknown process.
+        Ids of the processes that have been reported to the user. None stands for an unknown
+        process.
     """
 
     begun: float = field(default_factory=time.monotonic)
@@ -223,7 +228,7 @@ class Pass(Generic[Part]):
         return self._busy
 
     def _jobs(self) -> Iterator[Job[Any]]:
-        """Whenever the engine requests an item, lock the next part and yield its item."""
+        """Whenever the engine requests an item, lock the next part, and yield this part's item."""
         for number, part in enumerate(self._parts):
             with ExitStack() as lock:
                 names = self._work.lock_names(part)
@@ -244,7 +249,7 @@ class Pass(Generic[Part]):
             yield Job(number, self._work.item(part), self._work.label(part))
 
     def _note_calls(self) -> None:
-        """Update the number of calls in progress, and report a new maximum immediately."""
+        """Update the number of calls in progress. A new maximum is reported immediately."""
         if not self._context.shows_calls:
             return
         calls = len(self._in_flight)
@@ -265,14 +270,14 @@ class Pass(Generic[Part]):
         return self._context.budget.error()
 
     def _report(self, count: int) -> None:
-        """Count images that a model reports one at a time as images of the oldest running part."""
+        """Count an image that a model reports, and attribute it to the oldest running part."""
         for flight in list(self._in_flight.values())[:1]:
             count = min(count, flight.size - flight.reported)
             flight.reported += count
             self._context.stage.advance(count)
 
     def _take(self, number: int, result: Any) -> None:
-        """Store a result, or remember the first failure."""
+        """Store a result, or remember the failure if it is the first."""
         if isinstance(result, Failure):
             flight = self._in_flight.pop(number)
             flight.lock.close()
@@ -292,7 +297,7 @@ class Pass(Generic[Part]):
 
 
 def wait_sentence(process: int | None, seconds: float) -> str:
-    """Return a sentence that states which process a run is waiting for and what the user can do.
+    """Return a sentence that states for which process a run is waiting and what the user can do.
 
     Parameters
     ----------
@@ -314,7 +319,7 @@ def wait_sentence(process: int | None, seconds: float) -> str:
 
 
 def interruption(stage: Stage) -> Interrupted:
-    """Return the error that reports that a person or program stopped a stage."""
+    """Return the error to raise if a person or a program has stopped a stage."""
     label = LABELS[stage.stage]
     activity = f"{label[0].lower()}{label[1:]} ({stage.name})"
     done = f"{stage.done} of {stage.total} images are done"

@@ -1,4 +1,4 @@
-"""Estimates of the time and storage for new images, based on the model's latest stored images."""
+"""Estimates of the time and storage that new images need, based on the model's latest images."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from itertools import pairwise
 from pathlib import Path
 
 BATCHES = 4
-"""Number of batches of stored images to measure. At least `LATEST` images are measured."""
+"""Number of the latest batches that are measured. At least `LATEST` images are measured."""
 
 LATEST = 64
-"""Number of stored images to measure if `BATCHES` batches contain fewer images than this."""
+"""Minimum number of stored images that are measured, if `BATCHES` batches contain fewer."""
 
 FEWEST = 4
 """Minimum number of stored images that an estimate needs."""
@@ -17,7 +17,7 @@ FEWEST = 4
 LONGEST_GAP = 10 * 60 * 10**9
 """Time in nanoseconds.
 
-If two images are further apart than this, the model is assumed to have been idle.
+Number of seconds between two images above which askew assumes that the model was idle.
 """
 
 MINUTE = 60
@@ -44,7 +44,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class ImageMeasure:
-    """Mean size and generation time of a model's images.
+    """Mean file size and generation time of a model's images.
 
     Attributes
     ----------
@@ -64,8 +64,8 @@ class ImageMeasure:
     def of(cls, files: Sequence[StoredFile], batch_size: int = 1) -> "ImageMeasure | None":
         """Measure stored images. Return None if there are too few images.
 
-        The images of a batch are stored at the same time. The generation time is therefore measured
-        from batch to batch, and it is unknown if there are fewer than two batches.
+        All images in a batch are stored at the same time. The generation time is therefore measured
+        from batch to batch, and is unknown if there are fewer than two batches.
         """
         if len(files) < FEWEST:
             return None
@@ -82,7 +82,7 @@ class ImageMeasure:
         )
 
     def lines(self, model: str, images: int) -> list[str]:
-        """Return sentences with the expected storage and time for a number of images."""
+        """Return sentences that state the storage and time that a number of images will need."""
         basis = f"like the last {self.images} stored images of {model}"
         each = f"{self.size / MEGABYTE:.2g} MB"
         lines = [
@@ -98,7 +98,7 @@ class ImageMeasure:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration as text, in seconds, minutes or hours."""
+    """Format a duration in seconds, minutes or hours."""
     if seconds < MINUTE:
         return f"{seconds:.0f} s"
     if seconds < HOUR:

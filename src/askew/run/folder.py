@@ -14,7 +14,7 @@ from askew.store.files import SUMS_FILE, changed_files, listed_files
 HASH_FILE = "plan.hash"
 REPORT_FILE = "report.html"
 OPENED_FILE = "opened.json"
-"""File with facts about a run's models, so that the models need not be opened again."""
+"""File that stores facts about a run's models, so that the models need not be opened again."""
 
 ANNOTATIONS_FILE = "annotations.jsonl"
 """File to which people add corrected labels, flags and notes. No checksum covers the file."""
@@ -39,16 +39,16 @@ LARGEST_LIST = 3
 
 
 def changed_run_files(folder: Path) -> dict[str, str]:
-    """Describe the fault of each damaged file in a run folder, keyed by file name.
+    """Describe what is wrong with each damaged file in a run folder, keyed by file name.
 
-    A run that has neither results nor checksums yet cannot have damaged files.
+    Nothing is reported for a run that has neither results nor checksums yet.
     """
     is_scored = any(os.path.lexists(folder / name) for name in (RESULTS_FILE, SUMS_FILE))
     return changed_files(folder, FILES) if is_scored else {}
 
 
 def run_files(folder: Path) -> list[Path]:
-    """Return the files that askew wrote in a folder. The plan and its hash come last."""
+    """Return the files that askew wrote to a folder. The plan and its hash come last."""
     names = [*_mitigation_files(folder), ANNOTATIONS_FILE, SUMS_FILE, *FILES]
     names += [f"{name}{DAMAGED}" for name in names]
     incomplete = [path.name for path in folder.iterdir() if INCOMPLETE.fullmatch(path.name)]
@@ -69,12 +69,12 @@ def _is_plan(name: str) -> bool:
 
 
 def check_folder(folder: Path, plan: RunPlan) -> None:
-    """Check that a run folder contains either this plan or no plan.
+    """Check that a run folder contains no plan other than this plan.
 
     Raises
     ------
     UsageError
-        If the folder contains another plan, or a link in place of a plan.
+        If the folder contains another plan, or a link or special file in place of a plan.
     """
     for file in (folder / PLAN_FILE, folder / HASH_FILE):
         if os.path.lexists(file) and not is_regular(file):
@@ -114,7 +114,7 @@ def _settings(plan: RunPlan) -> dict[str, object]:
 
 
 def _leaves(node: object, place: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the path and value of every leaf in a nested structure."""
+    """Yield the path and value of every leaf in nested dictionaries and lists."""
     children: list[tuple[object, object]] = []
     if isinstance(node, dict):
         children = list(node.items())

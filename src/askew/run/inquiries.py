@@ -1,8 +1,7 @@
-"""Questions and measurements that a method requests in one call, and how askew divides them.
+"""Questions and measurements that a method requests in one call, and their division into slices.
 
-Each list is divided in the same way as if it were requested in a separate call, so that an
-instrument gets the same batches. Work that is already part of an earlier list is left out of later
-lists.
+Each list is divided as if it were requested in a separate call, so that an instrument receives the
+same batches. Work that is part of an earlier list is omitted from later lists.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -16,12 +15,12 @@ from askew.store.keys import question_hash
 from askew.types import Missing, Picture, Question, slices
 
 QuestionGroup = tuple[list[Picture], list[Question]]
-"""Questions, and images from one slice for which exactly these questions are unanswered."""
+"""Images from one slice, and the questions that are unanswered for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """Questions to an instrument about images.
+    """Images, and the questions about each of them that an instrument is to answer.
 
     Attributes
     ----------
@@ -30,7 +29,7 @@ class Inquiry:
     pictures
         The images. Missing images are left out.
     questions
-        The questions about each image.
+        Questions about each image.
     """
 
     vqa: VQA
@@ -44,7 +43,7 @@ class Inquiry:
 
     @property
     def present(self) -> list[Picture]:
-        """Distinct images that are not missing."""
+        """All images that are not missing, without duplicates."""
         return unique(self.pictures)
 
 
@@ -82,7 +81,7 @@ class Reading:
 def unfinished_batches(
     wanted: Sequence[Sequence[R]], size: int, stored: Container[str], seeded: bool
 ) -> list[Sequence[R]]:
-    """Divide lists of requests into batches, and return the batches that are not completely stored.
+    """Divide lists of requests into batches, and return the batches that still lack images.
 
     Parameters
     ----------
@@ -91,7 +90,7 @@ def unfinished_batches(
     size
         Number of images per batch.
     stored
-        Keys of the stored images.
+        Keys of the images that are stored.
     seeded
         As in `askew.run.work.unfinished`.
     """
@@ -117,7 +116,7 @@ def unanswered(
     inquiries
         Inquiries to one instrument.
     known
-        Pairs of an image id and a question hash for which an answer is known.
+        Pairs of an image id and a question hash whose answer is known.
     at_once
         Number of images per slice.
     """
@@ -136,14 +135,14 @@ def unanswered(
 def unread_slices(
     readings: Sequence[Reading], known: Container[tuple[str, str]], at_once: int
 ) -> list[Reading]:
-    """Divide readings into slices, and return the slices with at least one image without a vector.
+    """Divide readings into slices, and return the slices that lack a vector for any image.
 
     Parameters
     ----------
     readings
         The readings.
     known
-        Pairs of a fingerprint and an image id for which a vector is known.
+        Pairs of a fingerprint and an image id whose vector is known.
     at_once
         Number of images per slice.
     """

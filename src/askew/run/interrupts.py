@@ -1,4 +1,7 @@
-"""Handling of Ctrl-C. The first Ctrl-C lets paid calls and workers finish what they have begun."""
+"""Handling of Ctrl-C.
+
+Handling of Ctrl-C, which first lets paid calls and workers finish the work in progress.
+"""
 
 import signal
 import threading
@@ -6,9 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-CALLS = "stopping: waiting for the calls in progress, which are paid. Press Ctrl-C again to stop at once"
+CALLS = (
+    "stopping: waiting for the calls in progress, which cost money. Press Ctrl-C again to stop "
+    "immediately"
+)
 PARTS = (
-    "stopping: waiting for the images that workers have begun. Press Ctrl-C again to stop at once"
+    "stopping: waiting for the images that workers are generating. Press Ctrl-C again to stop "
+    "immediately"
 )
 
 
@@ -18,16 +25,16 @@ def patient_interrupt(
 ) -> Iterator[None]:
     """Make the first Ctrl-C set the flag `stop`, and the second raise KeyboardInterrupt.
 
-    The function has no effect outside the main thread, or in a program that handles Ctrl-C itself.
+    This function has no effect outside the main thread, or in a program that handles Ctrl-C itself.
 
     Parameters
     ----------
     stop
         Flag that ends the run.
     tell
-        Function called after the first Ctrl-C, with the sentence to show.
+        Function that shows the sentence after the first Ctrl-C.
     sentence
-        Sentence that states what the run is waiting for.
+        Sentence that states which work the run waits for.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

@@ -82,9 +82,10 @@ FILES_AT_ONCE = 16
 
 
 class LiveRun(Run):
-    """A run of a plan in a run folder. Each batch of results is stored as soon as it is available.
+    """A run of a plan in a run folder.
 
-    Nothing is written until there is work to do or there are results to write.
+    Each batch of results is stored as soon as it is available. Nothing is written before the run
+    has work to do or results to write.
 
     Parameters
     ----------
@@ -95,9 +96,9 @@ class LiveRun(Run):
     plan
         The plan.
     progress
-        Receiver of the run's events.
+        Function that receives the run's events.
     budget
-        Limit on the number of images, the time or the cost. `Budget.parse` describes the possible
+        Limit on the run's number of images, time or cost. `Budget.parse` describes the possible
         forms.
     engine
         Engine that runs models and instruments. By default, everything runs in this process, one
@@ -109,7 +110,7 @@ class LiveRun(Run):
     Attributes
     ----------
     device
-        Device that generated the last image; None if no image was generated or the device is
+        Device that generated the latest image; None if there is no new image or the device is
         unknown.
 
     Raises
@@ -147,11 +148,12 @@ class LiveRun(Run):
         return self.make_all(maker, [wanted])
 
     def make_all(self, maker: Maker[W], wanted: Sequence[Sequence[W]]) -> dict[str, Outcome]:
-        """Return the requested images, keyed by image key. Generate those that are not stored.
+        """Return the requested images, keyed by image key.
 
-        Each list is divided into batches in the same way, regardless of which images are already
-        stored. If the model is seeded and a batch is incomplete, all of its images are generated
-        again, so that the same machine always gives the same bytes.
+        Images that are not stored are generated. The division of a list into batches does not
+        depend on which images are already stored. If the model is seeded and a batch is incomplete,
+        all images in the batch are generated again, so that the same machine always produces the
+        same bytes.
 
         Parameters
         ----------
@@ -163,7 +165,7 @@ class LiveRun(Run):
         Returns
         -------
         dict
-            Image, or `Missing` with a reason, for each image key.
+            Images, or `Missing` with a reason, keyed by image key.
 
         Raises
         ------
@@ -202,7 +204,7 @@ class LiveRun(Run):
         return stored
 
     def _check(self, maker: Maker[W]) -> None:
-        """Run the maker's check in the engine, since images are generated there."""
+        """Run the maker's check in the engine, where the images are generated."""
         job = Job(0, maker, f"the check of {maker.name}")
         for _, result in self._engine.map(partial(work_on, check_maker), [job]):
             _value(result)
@@ -210,10 +212,7 @@ class LiveRun(Run):
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
     ) -> FiledOutcomes:
-        """Import the images of a collection.
-
-        If `chosen` is given, import only the chosen images.
-        """
+        """Import a collection's images, or only the `chosen` images."""
         filed = collection.pictures() if chosen is None else chosen
         wanted = wanted_files(collection, filed)
         self.claim(wanted)
@@ -231,7 +230,7 @@ class LiveRun(Run):
     def _imported(
         self, collection: Collection, wanted: Sequence[PictureRequest]
     ) -> dict[str, Outcome]:
-        """Return stored images whose files have not changed since, keyed by image key."""
+        """Return stored images whose source files have not changed since, by image key."""
         digests: Mapping[Path, str] = getattr(collection, "digests", {})
         stored = self.store.pictures(request.key for request in wanted)
         imported: dict[str, Outcome] = {}
@@ -255,9 +254,9 @@ class LiveRun(Run):
     def ask_all(self, inquiries: Sequence[Inquiry]) -> list[dict[str, list[Answer]]]:
         """Return the answers to each inquiry, keyed by image id and in the order of the questions.
 
-        Only questions without a stored answer are asked. Instruments that answer from vectors use
-        stored vectors, and new vectors are stored. Servers receive calls about several images in
-        parallel. Instruments work one after another.
+        A question is asked only if its answer is not stored. Instruments that compute answers from
+        vectors use stored vectors, and new vectors are stored. Servers receive calls about several
+        images in parallel. Instruments work one after another.
 
         Raises
         ------
@@ -320,7 +319,10 @@ class LiveRun(Run):
             )
 
     def _vectors_of(self, vqa: VQA, image_sets: Sequence[Sequence[Picture]]) -> dict[str, Rows]:
-        """Return image vectors, keyed by image id; empty if the instrument needs no vectors."""
+        """Return image vectors, keyed by image id.
+
+        If the instrument needs no vectors, there are none.
+        """
         if not isinstance(vqa, VectorVQA):
             return {}
         reader = EmbeddingReader(vqa)
@@ -337,16 +339,19 @@ class LiveRun(Run):
         stage: StageName = "vectors",
         at_once: int = SLICE,
     ) -> Rows:
-        """Return a reader's measurements as an array of shape (images, numbers). See `read_all`."""
+        """Return the reader's measurements as an array of shape (images, numbers).
+
+        See `read_all`.
+        """
         return self.read_all([Reading(reader, pictures)], stage, at_once)[0]
 
     def read_all(
         self, readings: Sequence[Reading], stage: StageName = "vectors", at_once: int = SLICE
     ) -> list[Rows]:
-        """Measure images and store the measurements. Return an array (images, numbers) per reading.
+        """Measure images, store the results, and return an array (images, numbers) per reading.
 
-        Images are read in slices of `at_once` images. Slices whose measurements are all stored are
-        skipped. Readers with different names work one after another.
+        Images are measured in slices of `at_once` images. A slice is skipped if all of its
+        measurements are stored. Readers that have different names work one after another.
         """
         known: KnownVectors = {}
         for name, of_reader in grouped(readings, attrgetter("name")).items():
@@ -403,11 +408,14 @@ class LiveRun(Run):
             self._progress = progress
 
     def tell(self, sentence: str) -> None:
-        """Send a sentence to the receiver of progress events."""
+        """Report a sentence as a progress event."""
         deliver(Event("message", note=sentence), self._progress)
 
     def warn(self, *sentences: str) -> None:
-        """Add warnings to the findings. A warning that has already been added is not repeated."""
+        """Add warnings to the findings.
+
+        A warning that is already among the findings is not repeated.
+        """
         self.warnings += [
             sentence for sentence in dict.fromkeys(sentences) if sentence not in self.warnings
         ]
@@ -434,7 +442,7 @@ class LiveRun(Run):
         Raises
         ------
         RunError
-            If an image is neither stored nor recorded as missing with a reason.
+            If an image is neither stored nor recorded as missing.
         """
         planned = self.store.planned(self.plan.hash)
         left = sum(picture.path is None and picture.reason is None for picture in planned)
@@ -445,7 +453,7 @@ class LiveRun(Run):
             )
 
     def server_sentences(self) -> list[str]:
-        """Return sentences about rewritten prompts and costs, based on what servers reported."""
+        """Return sentences about rewritten prompts and costs, based on the servers' reports."""
         planned = [picture for picture in self.store.planned(self.plan.hash) if picture.id]
         reports = self.store.reports(picture.key for picture in planned)
         return [
@@ -464,7 +472,7 @@ class LiveRun(Run):
     def _affordable(
         self, left: Sequence[Sequence[W]], maker: Maker[W], price: float | None
     ) -> list[Sequence[W]]:
-        """Return the first batches, as many as the budget allows."""
+        """Return as many of the first batches as the budget allows."""
         most = self.budget.pictures_left(price)
         if most is None or not left:
             return list(left)
@@ -481,19 +489,16 @@ class LiveRun(Run):
 
     @property
     def _calls_here(self) -> bool:
-        """True if servers are called from threads of this process, as all engines in askew do."""
+        """True if servers are called from this process's threads, as with all askew engines."""
         return getattr(self._engine, "name", None) in ("local", "threads", "ray")
 
     def _call(self, work: Parts[Any], count: int, current: Stage) -> None:
-        """Carry out parts with `count` parallel calls. The first Ctrl-C waits for these calls."""
+        """Carry out parts with `count` parallel calls. The first Ctrl-C lets these calls finish."""
         with patient_interrupt(self._stop, self.tell, CALLS):
             self._dispatch(work, current, ThreadEngine(count), shows_calls=True)
 
     def _carry_out(self, work: Parts[Any], current: Stage) -> None:
-        """Carry out parts in the engine.
-
-        With several workers, the first Ctrl-C waits for their parts.
-        """
+        """Carry out parts in the engine. The first Ctrl-C lets several workers finish their parts."""
         if getattr(self._engine, "workers", 1) > 1:
             with patient_interrupt(self._stop, self.tell, PARTS):
                 self._dispatch(work, current, self._engine)
@@ -516,7 +521,7 @@ class LiveRun(Run):
             dispatcher.carry_out(work)
 
     def _check_complete(self, wanted: Sequence[W], stored: dict[str, Outcome]) -> None:
-        """Raise RunError if the budget did not suffice for all requested images."""
+        """Raise RunError if the budget was too small for all requested images."""
         left = [request for request in wanted if request.key not in stored]
         if not left:
             return
@@ -542,7 +547,7 @@ class LiveRun(Run):
 
 
 def _answers_to(inquiry: Inquiry, known: Answers) -> dict[str, list[Answer]]:
-    """Return the answers to an inquiry, keyed by image id."""
+    """Return the known answers to an inquiry, keyed by image id."""
     hashes = [question_hash(question) for question in inquiry.questions]
     answers = {}
     for picture in inquiry.present:
@@ -556,7 +561,7 @@ def check_maker(maker: Any) -> None:
 
 
 def _hardware_of(engine: Engine) -> Callable[[], Hardware] | None:
-    """Return a function that asks a remote worker for its devices; None if no worker is remote."""
+    """Return a function that requests a remote worker's devices; None if no worker is remote."""
     if not getattr(engine, "is_remote", False):
         return None
 
@@ -582,7 +587,7 @@ def _value(result: T | Failure) -> T:
 def opened_run(
     plan: RunPlan, folder: Path, store: Path, /, **options: Unpack[RunOptions]
 ) -> Iterator[LiveRun]:
-    """Open a run that does a plan's remaining work, and close its store afterward.
+    """Open a run that does a plan's remaining work, and finally close the run's store.
 
     The run uses the options `budget`, `price`, `vqa_price`, `progress`, `log`, `stop`, `engine`,
     `workers` and `gpus_per_worker`.

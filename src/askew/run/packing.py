@@ -1,4 +1,4 @@
-"""Generating slices of images, asking questions about them, and writing the results as packs."""
+"""Generating images in slices, asking questions about the images, and writing results as packs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,11 +25,11 @@ from askew.store.store import Store
 from askew.types import Missing, Picture, grouped, slices
 
 SLICES_AT_ONCE = 16
-"""Number of slices that are generated before instruments read their images."""
+"""Number of slices that are generated before instruments label or measure their images."""
 
 
 class PackingStore(Store):
-    """A temporary store that writes each slice of images as a pack before it stores the images.
+    """Temporary store that also writes each slice of images as a pack before it stores the images.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class PackingStore(Store):
         self._expected: dict[tuple[str, ...], str] = {}
 
     def expect(self, part: ImageSlice) -> None:
-        """Announce a slice, so that its images are also written as a pack when they are stored."""
+        """Announce a slice, so that storing its images also writes them as a pack."""
         self._expected[tuple(request.key for request in part.requests)] = part.image_path
 
     def put_pictures(
@@ -55,9 +55,9 @@ class PackingStore(Store):
         provenance: Mapping[str, object],
         seen: Sequence[Mapping[str, Vector]] = (),
     ) -> list[Outcome]:
-        """Store the outcomes of image requests, and return the outcomes that are then in the store.
+        """Store the outcomes of image requests, and return the outcomes now in the store.
 
-        If another job has meanwhile written a pack with these images, the images from that pack are
+        If another job has meanwhile written a pack for this slice, the images from that pack are
         stored instead.
         """
         keys = [request.key for request in wanted]
@@ -79,10 +79,7 @@ class PackingStore(Store):
         return super().put_pictures(wanted, valid.outcomes, valid.provenance, valid.rows_seen())
 
     def _written(self, path: str, pack: ImagePack) -> ImagePack:
-        """Write a pack, unless there is already a pack at the path.
-
-        Return the pack that is then there.
-        """
+        """Write a pack unless one already exists at the path, and return the pack at the path."""
         while not self._packs.put(path, packed_images(pack)):
             existing = self.existing_images(path)
             if existing is not None:
@@ -90,14 +87,17 @@ class PackingStore(Store):
         return pack
 
     def existing_images(self, path: str) -> ImagePack | None:
-        """Return an existing image pack; None if there is none. Move a damaged pack away."""
+        """Return the image pack at a path; None if no pack exists there.
+
+        Move a damaged pack away.
+        """
         pack = read_pack(self._packs, path)
         if isinstance(pack, DamagedPack):
             self._packs.set_aside(path)
         return pack if isinstance(pack, ImagePack) else None
 
     def repack(self, part: ImageSlice) -> None:
-        """Write the pack of a slice whose images were all stored together with other slices."""
+        """Write the pack for a slice whose images were all stored as parts of other slices."""
         keys = [request.key for request in part.requests]
         stored = self.pictures(keys)
         outcomes = [_encoded(stored[key]) for key in keys]
@@ -113,7 +113,7 @@ def _encoded(outcome: Outcome) -> EncodedPicture | Missing:
 
 
 class SliceMaker:
-    """Object that generates slices of images, asks questions about them, and writes packs.
+    """Generates images in slices, asks questions about the images, and writes packs.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class SliceMaker:
         self._tasks = tasks
 
     def make(self, parts: Sequence[ImageSlice], existing: set[str]) -> None:
-        """Write the packs of slices. Packs whose path is in `existing` are not written again."""
+        """Write the packs of slices. A pack whose path is in `existing` is not written again."""
         name = parts[0].source.name
         with self._live.steps("packs", name, len(parts)) as steps:
             for together in slices(parts, SLICES_AT_ONCE):
@@ -151,7 +151,7 @@ class SliceMaker:
                 steps.advance(len(together))
 
     def _make_images(self, parts: Sequence[ImageSlice], existing: set[str]) -> None:
-        """Store the images of slices. Images that are not in existing packs are generated."""
+        """Store the images of slices. Images that no existing pack contains are generated."""
         absent = []
         for part in parts:
             pack = None
@@ -172,7 +172,7 @@ class SliceMaker:
     def _make_group(self, group: Sequence[ImageSlice]) -> None:
         """Generate slices from one source.
 
-        Slices and batches are the same as in a run on one machine.
+        The slices and batches are the same as in a run on a single machine.
         """
         source = group[0].source
         if isinstance(source, Collection):
@@ -181,7 +181,7 @@ class SliceMaker:
             self._live.make_all(source, [part.requests for part in group])
 
     def _make_readings(self, parts: Sequence[ImageSlice], existing: set[str]) -> None:
-        """Carry out all tasks for the images in slices, and write packs with the results."""
+        """Carry out all tasks for the images in slices, and write the results as packs."""
         left = [part for part in parts if part.reading_path and part.reading_path not in existing]
         pictures = {id(part): self._store.pictures(_keys(part)) for part in left}
         wanted: dict[str, list[Picture]] = {}
@@ -229,7 +229,7 @@ class SliceMaker:
         return {path.stem for path in self._store.image_files()}
 
     def _free(self, ids_before: set[str]) -> None:
-        """Delete image files whose images are now in packs, so that the disk does not fill up."""
+        """Delete image files whose content is now in packs, so that the disk does not fill up."""
         for path in self._store.image_files():
             if path.stem not in ids_before:
                 path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Number and price of paid calls to instruments on servers, and how many the budget allows."""
+"""Counting paid calls to instruments on servers, and checking how many calls the budget allows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class PaidCalls:
     ) -> None:
         """Count the calls for questions about images.
 
-        A repeated question about an image is not counted.
+        A question that repeats for an image is not counted.
         """
         by_hash = {question_hash(question): question for question in questions}
         for picture in pictures:
@@ -41,7 +41,7 @@ class PaidCalls:
             self.count += vqa.calls(new)
 
     def sentences(self, price: float | None) -> list[str]:
-        """Return a sentence with the cost in dollars; none if there are no calls or no price."""
+        """Return a sentence that states the cost, unless there are no calls or no price."""
         if not self.count or price is None:
             return []
         return [
@@ -53,7 +53,7 @@ class PaidCalls:
 def check_price(
     budget: Budget, price: float | None, name: str, unit: str = "image", option: str = "--price"
 ) -> None:
-    """Raise UsageError if the budget is in dollars but the price per image or call is unknown.
+    """Raise UsageError if the budget is in dollars, but the price of an image or call is unknown.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def check_price(
     price
         The price in dollars; None if unknown.
     name
-        Name of the model or the instrument.
+        Name of the model or instrument.
     unit, option
-        Noun for what is paid, such as "image", and the option with which users state the price.
+        Noun for the unit that is paid for, such as "image", and the option that states its price.
     """
     if budget.dollars is not None and price is None:
         raise UsageError(
@@ -76,7 +76,7 @@ def check_price(
 def affordable_groups(
     vqa: CalledVQA, groups: Sequence[QuestionGroup], budget: Budget
 ) -> list[QuestionGroup]:
-    """Return as many of the first groups as the budget can pay for."""
+    """Return as many of the first groups as the budget covers."""
     most = budget.calls_left()
     if most is None:
         return list(groups)

@@ -1,4 +1,4 @@
-"""Parts of a run's work: images to generate, questions to ask, and images to measure."""
+"""Parts of a run's work (images to generate, questions to ask, and images to measure)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,25 +26,25 @@ from askew.store.store import Answers, Store
 from askew.types import Missing, Picture, Question
 
 MACHINE = ("python", "platform", "packages", "device", "threads")
-"""Facts about the environment that are stored with each image."""
+"""Facts about the environment, which are stored with each image."""
 
 KnownVectors = dict[tuple[str, str], Rows]
 """Vectors, keyed by reader fingerprint and image id."""
 
 QuestionItem = tuple[list[Picture], list[Question], Rows | None]
-"""Images, questions about them, and the image vectors if the instrument answers from vectors."""
+"""Images, questions about the images, and their vectors if the instrument needs vectors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch of images, and facts about the machine that generated them.
+    """Batch of generated images, and facts about the machine that generated it.
 
     Attributes
     ----------
     outputs
         One output per request.
     provenance
-        The machine's software versions, platform, device, number format and number of threads.
+        Software versions, platform, device, number format and number of threads on the machine.
     """
 
     outputs: Sequence[MakerOutput]
@@ -52,7 +52,7 @@ class Batch:
 
 
 def make_batch(maker: Maker[W], wanted: Sequence[W]) -> Batch:
-    """Generate a batch of images, and return it with facts about this machine."""
+    """Generate a batch of images, and return the images with facts about this machine."""
     outputs = maker.make(wanted)
     machine = environment(provider_fact(maker, "device"))
     facts: dict[str, object] = {name: getattr(machine, name) for name in MACHINE}
@@ -61,7 +61,7 @@ def make_batch(maker: Maker[W], wanted: Sequence[W]) -> Batch:
 
 
 class ImageParts(Generic[W]):
-    """Batches of images that the store lacks.
+    """Work on batches of images that the store lacks.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class ImageParts(Generic[W]):
     Attributes
     ----------
     device
-        Device that generated the last batch; None if there was no batch or the device is unknown.
+        Device that generated the latest batch; None if there was no batch or the device is unknown.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class ImageParts(Generic[W]):
         return (part[0].key,)
 
     def size(self, part: Sequence[W]) -> int:
-        """Return the number of images in the batch that were not stored before."""
+        """Return the number of images in the batch that were not already stored."""
         return sum(request.key not in self._stored for request in part)
 
     def is_complete(self, part: Sequence[W]) -> bool:
@@ -144,13 +144,13 @@ class ImageParts(Generic[W]):
 
 
 def provider_fact(maker: object, name: str) -> str | None:
-    """Return an attribute of a maker's model as text; None if the model does not have it."""
+    """Return an attribute of a maker's model as text; None if the model lacks this attribute."""
     value = getattr(getattr(maker, "model", maker), name, None)
     return None if value is None else str(value)
 
 
 class QuestionParts:
-    """Groups of images and questions for which the store has no answers.
+    """Work on groups of images and questions for which the store has no answers.
 
     Parameters
     ----------
@@ -161,9 +161,9 @@ class QuestionParts:
     parts
         Groups of images and questions.
     known
-        Known answers. The answers of finished groups are added to this mapping.
+        Known answers. The answers from finished groups are added to this mapping.
     vectors
-        Vectors, keyed by image id; empty if the instrument does not answer from vectors.
+        Vectors, keyed by image id; empty if the instrument does not need vectors.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ class QuestionParts:
 
 
 def answer_group(vqa: VQA, group: QuestionItem) -> list[list[Answer]]:
-    """Return an instrument's answers for a group, using the group's vectors if there are any.
+    """Return an instrument's answers for a group. If the group contains vectors, they are used.
 
     Raises
     ------
@@ -252,7 +252,7 @@ def _check_answers(rows: Sequence[Sequence[Answer]], questions: Sequence[Questio
 
 
 class CalledParts:
-    """Questions that askew sends to a server. Each part is about one image.
+    """Work on questions that askew sends to a server. Each part concerns one image.
 
     Parameters
     ----------
@@ -261,9 +261,9 @@ class CalledParts:
     vqa
         The instrument.
     parts
-        Groups that each consist of one image and the questions about it.
+        Groups that each contain one image and the questions about this image.
     known
-        Known answers. The answers of finished parts are added to this mapping.
+        Known answers. The answers from finished parts are added to this mapping.
     budget
         Budget that counts the calls.
     """
@@ -300,7 +300,7 @@ class CalledParts:
 
 
 def call_group(vqa: CalledVQA, group: QuestionGroup) -> LoggedAnswers:
-    """Return an instrument's answers about an image, together with records of the calls.
+    """Return an instrument's answers about an image, and records of the calls.
 
     Raises
     ------
@@ -328,7 +328,7 @@ def _readable(answer: Answer) -> Answer:
 
 
 class VectorParts:
-    """Slices in which the vector of at least one image is not stored yet.
+    """Work on slices that contain at least one image without a stored vector.
 
     Parameters
     ----------
@@ -337,8 +337,8 @@ class VectorParts:
     parts
         Slices of images, each with the reader that measures them.
     known
-        Known vectors, keyed by reader fingerprint and image id. The vectors of finished slices are
-        added to this mapping.
+        Known vectors, keyed by reader fingerprint and image id. The vectors from finished slices
+        are added to this mapping.
     """
 
     def __init__(self, store: Store, parts: Sequence[Reading], known: KnownVectors) -> None:
@@ -374,7 +374,7 @@ class VectorParts:
         return f"images of {part.pictures[0].prompt!r} by {part.name}"
 
     def save(self, part: Reading, result: Rows) -> None:
-        """Store those vectors that were not known before."""
+        """Store the vectors that were not known before."""
         fingerprint = part.reader.fingerprint
         new = {
             picture.id: row
@@ -407,9 +407,9 @@ def embed_slice(part: Reading) -> Rows:
 
 
 class EmbeddingReader:
-    """Reader that computes image vectors with an instrument's embedder.
+    """Reader that uses an instrument's embedder to compute image vectors.
 
-    If the instrument can be sent to other processes, the reader can, too.
+    The reader can be sent to other processes if the instrument can.
     """
 
     def __init__(self, vqa: VectorVQA) -> None:

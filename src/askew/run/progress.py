@@ -1,4 +1,4 @@
-"""Progress of a run, shown as bars on a terminal or written as JSON, one line per event."""
+"""Progress of a run, shown as bars on a terminal or written as JSON with one line per event."""
 
 import json
 import sys
@@ -56,13 +56,14 @@ class Event:
     Attributes
     ----------
     kind
-        "started", "batch", "finished" or "stopped" for a stage; "message" if `note` is a message.
+        "started", "batch", "finished" or "stopped" for a stage; "message" if `note` contains a
+        message.
     stage
         The stage; None for a message.
     name
         Name of the model or instrument at work.
     done, total
-        Number of images that are done, and number of all images. A search counts prompts instead.
+        Number of images that are done, and total number of images. A search counts prompts instead.
         Images that were already stored count as done.
     rate
         Images per second. Images that were already stored are not counted.
@@ -85,7 +86,7 @@ class Event:
 Progress = Callable[[Event], None]
 """Function that receives events.
 
-Runs call the function in their thread, so it should return quickly.
+Runs call this function from their own thread, so it should return quickly.
 """
 
 
@@ -110,7 +111,7 @@ class JsonLines:
             self.write(LOG_LEVELS[event.kind], f"{event.kind} {event.stage}", **asdict(event))
 
     def write(self, level: str, message: str, **details: object) -> None:
-        """Write a line with the current time, a level, a message and details."""
+        """Write a line that contains the current time, a level, a message and details."""
         if self.stream is None:
             return
         line = {
@@ -125,7 +126,7 @@ class JsonLines:
 
 @contextmanager
 def opened_log(path: str | Path | None) -> Iterator[JsonLines]:
-    """Open a log file for appending. If `path` is None, nothing is logged.
+    """Open a log file for appending, or no file if `path` is None.
 
     Raises
     ------
@@ -141,12 +142,12 @@ def opened_log(path: str | Path | None) -> Iterator[JsonLines]:
 
 
 class BarsWithNote(Bars):
-    """Progress bars with a line of text, the `note`, below them."""
+    """Progress bars, with the `note` as a line of text below them."""
 
     note = ""
 
     def get_renderables(self) -> Iterator[RenderableType]:
-        """Yield the bars, and the note if there is one."""
+        """Yield the bars, and then the note if there is one."""
         yield from super().get_renderables()
         if self.note:
             yield Text(f"  {self.note}", no_wrap=True, overflow="ellipsis")
@@ -202,7 +203,10 @@ def choose(stream: TextIO | None = None) -> Progress:
 
 
 def deliver(event: Event, progress: Progress) -> None:
-    """Send an event to a receiver. Ignore failures of the receiver, such as a closed pipe."""
+    """Send an event to a receiver.
+
+    If the receiver fails, for example with a closed pipe, ignore this.
+    """
     with suppress(OSError, ValueError):
         progress(event)
 
@@ -214,7 +218,7 @@ class Stage:
     Attributes
     ----------
     progress
-        The receiver of the events.
+        Function that receives the events.
     stage, name, done, total, note
         As in `Event`.
     completed
@@ -268,8 +272,8 @@ def stage(
 ) -> Iterator[Stage]:
     """Report the start and the end of a stage.
 
-    The last event is "stopped" if an exception ends the stage, otherwise "finished". A stage with
-    nothing to do is not reported.
+    The last event is "stopped" if an exception ends the stage, and "finished" if none does. A stage
+    with nothing to do is not reported.
     """
     current = Stage(progress if done < total else silent, name, worker, done, total)
     current.tell("started")

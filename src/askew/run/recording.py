@@ -1,7 +1,7 @@
 """A run that records which images, answers and vectors a method's gather step needs.
 
-The run generates nothing and records the images in slices. A step that depends on results that do
-not exist yet is a barrier. The work after a barrier belongs to a later round, which is recorded
+The run generates nothing and records the images in slices. A step is a barrier if it depends on
+results that do not exist yet. The work after a barrier belongs to a later round, which is recorded
 once these results exist.
 """
 
@@ -30,7 +30,7 @@ from askew.types import Missing, Picture, Question, slices
 
 @dataclass(frozen=True, slots=True)
 class QuestionTask:
-    """Task of answering questions about images with an instrument."""
+    """Task that uses an instrument to answer questions about images."""
 
     vqa: VQA
     questions: Sequence[Question]
@@ -48,7 +48,7 @@ class QuestionTask:
 
 @dataclass(frozen=True, slots=True)
 class VectorTask:
-    """Task of measuring images with a reader. The measurements are stored as vectors."""
+    """Task that uses a reader to measure images. The measurements are stored as vectors."""
 
     reader: PictureReader
     stage: StageName
@@ -76,7 +76,7 @@ class ImageSlice:
     files
         Collection files, in the order of the requests; empty if a maker generates the images.
     tasks
-        For each image, the names of its tasks, in the order of the requests.
+        Names of each image's tasks, in the order of the requests.
     is_known
         True if the images and the results of all tasks are stored.
     """
@@ -112,7 +112,7 @@ class ImageSlice:
 
 @dataclass(frozen=True, slots=True)
 class _WantedSlice:
-    """A slice of images, with the image ids that the gather step received."""
+    """Slice of images, with the image ids returned to the gather step."""
 
     source: Maker[Any] | Collection
     requests: Sequence[PictureRequest]
@@ -122,12 +122,12 @@ class _WantedSlice:
 
 
 class Barrier(Exception):
-    """Exception for a step that needs results that do not exist yet."""
+    """Raised if a step needs results that do not exist yet."""
 
 
 @dataclass(slots=True)
 class _Tasks:
-    """Recorded tasks, the tasks of each image, and the images that have unfinished tasks."""
+    """All recorded tasks, the tasks for each image, and the images that have unfinished tasks."""
 
     by_name: dict[str, ReadingTask] = field(default_factory=dict)
     names: dict[str, list[str]] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class _Tasks:
 
 
 class RecordingRun(CountingRun):
-    """A run that records which slices of images a method needs, and the tasks for each image.
+    """Run that records which slices of images a method needs, and which tasks each image needs.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class RecordingRun(CountingRun):
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
     ) -> FiledOutcomes:
-        """Return the images of imported files, and placeholders for all other files."""
+        """Return the images from imported files, and placeholders for all other files."""
         outcomes = super().collect(collection, chosen)
         for part in slices(outcomes, SLICE):
             files = [file for file, _ in part]
@@ -266,7 +266,7 @@ class RecordingRun(CountingRun):
         stage: StageName = "vectors",
         at_once: int = SLICE,
     ) -> Rows:
-        """Return the measurements if all are known; otherwise return empty rows."""
+        """Return the measurements, or empty rows if any measurement is not known."""
         nothing = super().read(reader, pictures, stage, at_once)
         ids = [picture.id for picture in pictures]
         known = self.store.vectors(reader.fingerprint, ids)
@@ -278,9 +278,9 @@ class RecordingRun(CountingRun):
         return np.stack([known[name] for name in ids])
 
     def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
-        """Apply a function to each item if a decision depends on it.
+        """Apply a function to each item if a decision depends on the results.
 
-        Otherwise return `Missing` values.
+        If not, return `Missing`.
         """
         if not self._is_deciding:
             return super().look(lens, items)
@@ -316,7 +316,7 @@ class RecordingRun(CountingRun):
 
     @contextmanager
     def _recorded_together(self) -> Iterator[None]:
-        """Record all requests of a call before stopping because a result is missing."""
+        """Record all requests in a call before stopping at a missing result."""
         self._postponed = False
         try:
             yield
@@ -326,9 +326,9 @@ class RecordingRun(CountingRun):
         self._stop_at_barrier(is_lacking)
 
     def _stop_at_barrier(self, is_lacking: bool) -> None:
-        """Stop the step if it needs a missing result.
+        """Stop a step that needs a missing result.
 
-        If stopping is postponed, remember the missing result.
+        If stopping is postponed, remember to stop later.
         """
         if self._postponed is not None:
             self._postponed |= is_lacking

@@ -1,8 +1,8 @@
-"""Tests of whether a model refuses prompts of one group more often than prompts of other groups.
+"""Tests of whether a model refuses prompts for one group more often than prompts for other groups.
 
-Fisher's exact test compares each group with the other groups that have the same prompt and axis.
-The p-values of all tests in a run are corrected together, with the Benjamini-Hochberg procedure. If
-no group differs, the probability of reporting any difference is therefore at most `LEVEL`.
+Fisher's exact test compares each group with all other groups for the same prompt and axis. The
+p-values of all tests in a run are corrected together with the Benjamini-Hochberg procedure. If no
+group differs, the probability that askew reports any difference is therefore at most `LEVEL`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,24 +15,24 @@ from askew.stats.intervals import benjamini_hochberg
 from askew.types import grouped
 
 LEVEL = 0.05
-"""Corrected p-value below which a difference is significant."""
+"""Corrected p-value below which a difference counts as significant."""
 
 LARGEST_LIST = 5
-"""Maximum number of groups that askew lists."""
+"""Maximum number of groups that askew lists in its warnings."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusalTest:
-    """Comparison of a group with the other groups of its axis.
+    """Comparison between a group and the other groups for the same prompt and axis.
 
     Attributes
     ----------
     image_set
         Images of the group.
     refused, images
-        Number of refused images in the group, and number of all images in the group.
+        Number of refused images in the group, and total number of images in the group.
     others_refused, others_images
-        The same two numbers, summed over the other groups.
+        The same two numbers for all other groups together.
     p
         Two-sided p-value of Fisher's exact test.
     """
@@ -46,9 +46,9 @@ class RefusalTest:
 
 
 def refusal_tests(sets: Sequence[PictureSet]) -> list[RefusalTest]:
-    """Test each group of every axis on which images were refused.
+    """Test the groups of every axis for which images were refused.
 
-    An axis with only two groups has a single test.
+    If an axis has only two groups, a single test compares them.
     """
     conditions = [image_set for image_set in sets if image_set.axis is not None]
     axes = grouped(conditions, lambda s: (s.model, s.prompt, s.axis))
@@ -80,12 +80,12 @@ def _tests_of(groups: Sequence[PictureSet]) -> Iterator[RefusalTest]:
 
 
 def refusal_warnings(sets: Sequence[PictureSet]) -> list[str]:
-    """Return sentences that name groups whose prompts are refused significantly more often.
+    """Return sentences about the groups whose prompts are refused significantly more often.
 
     Parameters
     ----------
     sets
-        All image sets of a run.
+        All image sets in a run.
     """
     tests = refusal_tests(sets)
     if not tests:

@@ -7,12 +7,12 @@ from askew.models.base import Setting
 from askew.models.prices import ListPrice
 
 SHOWN = 200
-"""Maximum number of characters shown of a rewritten prompt."""
+"""Number of characters to which a rewritten prompt is shortened."""
 
 
 @dataclass(slots=True)
 class ListedImages:
-    """Images from a hosted model that has a list price.
+    """Images from a hosted model for which a list price is known.
 
     Attributes
     ----------
@@ -31,12 +31,12 @@ def server_sentences(
     price: float | None,
     listed: Iterable[ListedImages] = (),
 ) -> list[str]:
-    """Return sentences about rewritten prompts and the cost of a run's images.
+    """Return sentences about rewritten prompts and about the cost of a run's images.
 
     Parameters
     ----------
     reports
-        Reports from servers about images, keyed by image key.
+        Servers' reports about images, keyed by image key.
     price
         Price per image in dollars, which overrides list prices; None if not given.
     listed

@@ -1,9 +1,9 @@
-"""A job's share of a run that is divided among several jobs.
+"""One job's share of a run that is divided among several jobs.
 
 A hash of a slice's name determines which job computes the slice, so the jobs need not communicate.
 Each job writes its slices as packs to a shared folder or bucket. A pack of images is written as
-soon as its images exist. A pack of readings is written as soon as its answers and vectors exist.
-Killing a job or starting it twice does no harm, since existing packs are not computed again.
+soon as its images exist. A pack of answers and vectors is written as soon as its content exists. A
+job can safely be killed or started twice, since existing packs are not computed again.
 
 Each job works with a temporary store on its machine.
 """
@@ -33,7 +33,7 @@ Gather = Callable[[Run], object]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The number of a job among all jobs of a run.
+    """Number of a job, and number of jobs in its run.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Share:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse a text such as 3/16, the third of 16 jobs.
+        """Parse text such as 3/16, which stands for the third of 16 jobs.
 
         Raises
         ------
@@ -59,8 +59,8 @@ class Share:
         is_valid = number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)
         if not is_valid:
             raise UsageError(
-                f"--shard is {text!r}. Give the number of this job and the number of all jobs: "
-                "--shard 3/16"
+                f"--shard is {text!r}. State the number of this job and the number of all jobs, "
+                "as in --shard 3/16"
             )
         return cls(int(number), int(count))
 
@@ -79,23 +79,24 @@ class ShareReport:
     Attributes
     ----------
     share
-        The number of the job.
+        The job's number, and the number of jobs.
     address
         Address of the folder or bucket that contains the packs.
     round
-        Number of the round, from 1.
+        Number of the round, starting at 1.
     new
-        Number of packs that the job wrote in all rounds together.
+        Total number of packs that the job wrote in all rounds.
     existing
         Number of the job's packs in this round that already existed.
     assigned
         Number of the job's packs in this round.
     wanted
-        Number of packs in this round, over all jobs.
+        Number of packs in this round for all jobs together.
     absent
-        Number of packs in this round that do not exist when the job ends, over all jobs.
+        Number of this round's packs, for all jobs together, that are missing when the job ends.
     images, assigned_images
-        Number of images in this round over all jobs, and number of images in the job's share.
+        Number of images in this round for all jobs together, and number of images in the job's
+        share.
     has_further_round
         True if the results of this round may require more images.
     most_rounds
@@ -141,7 +142,7 @@ class ShareReport:
     def _next_step(self) -> str:
         if self.absent and self.has_further_round:
             return (
-                "further images depend on these results. When all jobs are done, start them again "
+                "more images depend on these results. When all jobs are done, start them again "
                 "for the next round"
             )
         command = f"askew merge {self.address}"
@@ -152,7 +153,7 @@ class ShareReport:
 
 
 def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) -> ShareReport:
-    """Write a job's packs, except those that already exist.
+    """Write those of a job's packs that do not exist yet.
 
     Parameters
     ----------
@@ -174,12 +175,12 @@ def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) 
     address = options.get("packs")
     if address is None:
         raise UsageError(
-            "--shard needs a place for the packs to which all jobs can write: --packs FOLDER, or "
-            "--packs s3://BUCKET/PREFIX"
+            "--shard needs a location for the packs to which all jobs can write. Use --packs "
+            "FOLDER or --packs s3://BUCKET/PREFIX"
         )
     if options.get("fail_if"):
         raise UsageError(
-            "--fail-if needs the results of all jobs. Give it to the command without --shard"
+            "--fail-if needs the results of all jobs. Use it with the final command, without --shard"
         )
     with TemporaryDirectory(prefix="askew-shard-") as folder:
         mount = network_mount(Path(folder))
@@ -193,7 +194,7 @@ def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) 
 
 
 class _Job:
-    """The work of one job, done in a temporary folder."""
+    """Does the work of one job in a temporary folder."""
 
     def __init__(
         self,
@@ -240,7 +241,7 @@ class _Job:
     def _round(
         self, number: int, store: "PackingStore", recording: RecordingRun, wanted: list[ImageSlice]
     ) -> ShareReport:
-        """Write those packs of a round that are missing and belong to this job."""
+        """Write the missing packs of a round that belong to this job."""
         paths = {path for part in wanted for path in part.paths}
         assigned = [part for part in wanted if self._share.has(part)]
         assigned_paths = {path for part in assigned for path in part.paths}

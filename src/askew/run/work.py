@@ -1,4 +1,4 @@
-"""Amount of work that remains in a run, and its division into batches, slices and groups."""
+"""Amount of work in a run, and its division into batches, slices and groups."""
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -12,12 +12,12 @@ from askew.types import COPY, Missing, Picture, Question, grouped, slices
 R = TypeVar("R", bound=PictureRequest)
 
 SLICE = 64
-"""Number of images that an instrument labels or measures at a time."""
+"""Number of images that an instrument labels or measures at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Amount of work in a run, under the assumption that every image can be generated.
+    """Amount of work in a run, assuming that every image can be generated.
 
     Attributes
     ----------
@@ -28,16 +28,17 @@ class Work:
     model_calls
         Number of batches to generate, including interrupted batches that must be generated again.
     questions, questions_left
-        Number of pairs of an image and a question, and number of pairs without a stored answer.
+        Number of pairs of an image and a question, and number of these pairs without a stored
+        answer.
     vqa_calls
         Number of calls to instruments, including calls that compute vectors.
     embeddings, embeddings_left
-        Number of pairs of an image and an embedder, and number of pairs without a stored vector.
+        Number of pairs of an image and an embedder, and number of these pairs without a stored
+        vector.
     embedder_calls
-        Number of calls to embedders. Calls that an instrument needs in any case are not counted
-        here.
+        Number of calls to embedders, without the calls that instruments need to answer questions.
     evaluations, evaluations_left
-        Maximum number of network evaluations that denoising errors need, and number that remain.
+        Maximum number of network evaluations needed for denoising errors, and number that remain.
     """
 
     prompts: int = 0
@@ -134,11 +135,11 @@ def wanted_files(collection: Collection, filed: Sequence[FiledPicture]) -> list[
 def unfinished(
     parts: Sequence[Sequence[R]], stored: Container[str], seeded: bool = True
 ) -> list[Sequence[R]]:
-    """Return those batches that contain at least one image that is not stored.
+    """Return the batches that contain at least one image that is not stored.
 
-    If the model is seeded, an incomplete batch is returned completely. All of its images are then
-    generated again, so that the same machine always gives the same bytes. If the model is not
-    seeded, only the missing images of the batch are returned.
+    If the model is seeded, all images of such a batch are returned and generated again, so that the
+    same machine always produces the same bytes. If the model is not seeded, only the missing images
+    are returned.
     """
     batches = []
     for part in parts:
@@ -151,7 +152,7 @@ def unfinished(
 def unread(
     pictures: Sequence[Picture], at_once: int, known: Container[str]
 ) -> list[Sequence[Picture]]:
-    """Divide images into slices, and return the slices with at least one image not in `known`."""
+    """Divide images into slices, and return the slices with an image that is not in `known`."""
     parts = []
     for part in slices(pictures, at_once):
         if any(picture.id not in known for picture in part):
@@ -165,10 +166,10 @@ def lacking(
     known: Container[tuple[str, str]],
     at_once: int = SLICE,
 ) -> Iterator[tuple[list[Picture], list[Question]]]:
-    """Yield groups of images that have the same unanswered questions, with these questions.
+    """Yield groups of images that have the same unanswered questions, and these questions.
 
-    The images are first divided into slices of `at_once` images, and no group spans several slices.
-    `known` contains the answered pairs of an image id and a question hash.
+    The images are first divided into slices of `at_once` images. All images in a group belong to
+    the same slice. `known` contains the answered pairs of an image id and a question hash.
     """
     distinct = {question_hash(question): question for question in questions}
 
@@ -190,7 +191,7 @@ def unique(pictures: Iterable[Picture | Missing]) -> list[Picture]:
 def once_each(outcomes: Iterable[Picture | Missing]) -> list[Picture | Missing]:
     """Return the images of a set, with `COPY` in place of each repeated image.
 
-    Identical images count as a single observation. All other images keep their positions.
+    Thus, identical images count as a single observation, and all other images keep their positions.
     """
     seen = set[str]()
     distinct: list[Picture | Missing] = []
@@ -205,9 +206,9 @@ def once_each(outcomes: Iterable[Picture | Missing]) -> list[Picture | Missing]:
 
 
 def unmade(model: Model, images: int, asked: Sequence[int]) -> Work:
-    """Return the amount of work for a number of images whose prompts are not known yet.
+    """Return the work needed for a number of images whose prompts are not known yet.
 
-    `asked` contains the number of questions that each instrument answers about an image.
+    `asked` contains, for each instrument, the number of questions that it answers about an image.
     """
     questions = images * sum(asked)
     parts = -(-images // SLICE)

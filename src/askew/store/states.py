@@ -62,7 +62,7 @@ class StateFile:
 
     @property
     def is_intact(self) -> bool:
-        """Whether the file's checksum matches its name and content."""
+        """True if the file's checksum matches its name and content."""
         return self._intact_content() is not None
 
     def _intact_content(self) -> bytes | None:
