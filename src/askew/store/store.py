@@ -337,7 +337,7 @@ class Store:
                 stored.setdefault(key, outcome)
         if not stored.keys() >= {*keys}:
             raise StoreError(
-                f"{self._where} contains images that askew has just written but cannot read. Check "
+                f"{self._where} contains images that were just written, but cannot be read. Check "
                 f"the permissions of {self._folder}, then repeat the command to continue"
             )
         return [stored[key] for key in keys]
