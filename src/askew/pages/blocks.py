@@ -26,11 +26,10 @@ block's `Scale`, draw their intervals and the values expected by chance, print s
 bold (unless `strong` is set), and state why a score is missing. In a plot, the dot is at the
 estimate's `debiased` value, if the estimate has one. The number beside the plot is the `value`.
 
-Text contains no markup. Pass names that users chose through `words.quote` and `words.shorten`. A
-`link` leads to the block with the same `anchor`, and becomes plain text if the page has no such
-block. A `series` is the number of a color, from 0 to 5; rows and blocks with the same color belong
-together. Sections and details omit blocks without content, and a page omits sections without
-blocks.
+Text contains no markup. Apply `words.quote` and `words.shorten` to names that users chose. A `link`
+leads to the block with the same `anchor`, and becomes plain text if the page has no such block. A
+`series` is the number of a color, from 0 to 5; rows and blocks with the same color belong together.
+Sections and details omit blocks without content, and a page omits sections without blocks.
 """
 
 from collections.abc import Iterable, Mapping
@@ -82,7 +81,7 @@ the mask of word b, or in both masks.
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A table cell with a note, boldness or shading.
+    """A table cell that can have a note, bold text or shading.
 
     Attributes
     ----------
@@ -264,7 +263,7 @@ class ValueChart:
     note : str
         A sentence below the title.
     brief : bool
-        Whether groups that are not significant show only their main value.
+        Whether groups without significant bias show only their main value.
     value : str
         The only value to show, if all groups have the same two values; "" to show all values.
     counted : str

@@ -188,7 +188,7 @@ def chart(
     above, below : str
         Names of the vertical axis and of the horizontal axis.
     title, description : str
-        Texts for readers who cannot see the drawing.
+        Title and description for readers who cannot see the drawing.
     *parts : object
         Elements in the plot area.
     kind : str
@@ -549,7 +549,7 @@ def _node_label(name: str, note: str, place: complex, size: DiagramSize) -> Node
 def _curve(source: complex, target: complex) -> tuple[complex, complex, complex]:
     """Return the start, control point and end of an edge.
 
-    The edge bends to the right, and ends shortly before the nodes.
+    The edge bends to the right, and ends just before the nodes.
     """
     bend = (source + target) / 2 + BEND * 1j * (target - source)
     return _towards(source, bend, NODE + 3), bend, _towards(target, bend, NODE + 4)

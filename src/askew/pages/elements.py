@@ -89,7 +89,7 @@ def drawing(
     height : int
         Height in pixels.
     title, description : str
-        Texts for readers who cannot see the drawing.
+        Title and description for readers who cannot see the drawing.
     *parts : object
         Elements of the drawing.
     **attributes : object

@@ -75,7 +75,7 @@ class Media(ImageSource, Protocol):
     """A finished run, which opens the images and stored rows whose ids are in its findings."""
 
     def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
-        """Return each image's stored row, such as a vector or an attention map, by image id."""
+        """Return stored rows, such as vectors or attention maps, keyed by image id."""
 
 
 def allowance(initial: int, others: int) -> tuple[int, int]:
@@ -165,7 +165,7 @@ def set_row(media: Media, image_set: PictureSet, most: int, seed: int | None = N
     Returns
     -------
     PictureRow
-        Row of thumbnails, with the prompt in the note of a counterfactual set.
+        Row of thumbnails. For a counterfactual set, the note contains the prompt.
     """
     label = "Baseline images"
     notes = []

@@ -56,7 +56,7 @@ class MissingNote:
     Attributes
     ----------
     name : str
-        Name of the missing things, such as "images" or "perceived gender by studio".
+        Name of the missing items, such as "images" or "perceived gender by studio".
     where : str
         Prompt and image set.
     of : int

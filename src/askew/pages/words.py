@@ -198,7 +198,7 @@ def largest_first(score: E | None) -> float:
 
 
 def absence(score: E | None) -> str:
-    """Return why a score is missing, or how many images are missing from it; "" if none."""
+    """Return why a score is missing, or how many images it lacks; "" if nothing is missing."""
     if isinstance(score, Missing):
         return reason(score)
     if score is None or not score.missing:
@@ -250,7 +250,7 @@ def value_text(value: ValueShare) -> str:
 
 
 def missing_note(group: ValueGroup) -> str:
-    """Return how many images have no label and for which reasons, or ""."""
+    """Return how many images have no label and for which reasons; "" if all are labeled."""
     unlabeled = sum(group.missing.values())
     if not group.n and unlabeled:
         return f"none of {unlabeled:,} labeled: {reasons(group.missing)}"

@@ -53,7 +53,7 @@ def _scatter(choices: ChoiceFindings) -> b.Scatter:
 
 
 def _strengths_chart(choices: ChoiceFindings) -> b.IntervalChart:
-    """Return a chart of the Bradley-Terry strengths of all image sets, least biased first."""
+    """Return a chart of Bradley-Terry strengths, with the least biased image set first."""
     ordered = sorted(choices.strengths.items(), key=lambda item: -largest_first(item[1]))
     rows = [b.IntervalRow(shorten(name, 80), score) for name, score in ordered]
     return b.IntervalChart(

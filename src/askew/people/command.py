@@ -121,7 +121,7 @@ def study_new(
     raters_per_item
         Number of raters who answer each question. [default: 3, or the paper's number with --like]
     least_checks
-        Minimum share of attention checks that a rater must pass. Raters who pass fewer are
+        Minimum share of attention checks that a rater must pass. Raters who pass fewer checks are
         excluded.
     least_seconds
         Minimum median time per answer in seconds. Faster raters are excluded.

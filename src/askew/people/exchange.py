@@ -1,6 +1,6 @@
 """Exporting a study's questions and answers, and importing answers.
 
-The formats are those of Label Studio, CSV, JSON Lines, Prolific and MTurk.
+The supported formats are Label Studio, CSV, JSON Lines, Prolific and MTurk.
 """
 
 import csv

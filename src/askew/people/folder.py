@@ -121,7 +121,7 @@ class StudyFolder:
         return list(self._lines(AnswerRecord, ANSWERS_FILE, cut_end=True))
 
     def answers(self) -> dict[tuple[str, str], AnswerRecord]:
-        """Return the last answers in the current version, keyed by rater id and item id."""
+        """Return the raters' last answers in the current version, keyed by rater id and item id."""
         version = self.plan.version
         last = {}
         for answer in self.all_answers():
@@ -147,7 +147,7 @@ class StudyFolder:
                 )
 
     def _frozen(self) -> dict[str, Any]:
-        """Return the checksums of plan and items at the first answer; empty before any answer."""
+        """Return the checksums that plan and items had at the first answer; empty before it."""
         path = self.path / FROZEN_FILE
         if not path.exists():
             return {}

@@ -39,7 +39,7 @@ IMAGES_AT_ONCE = 64
 
 @dataclass(frozen=True)
 class StudyDesign:
-    """Settings that all kinds of studies have.
+    """Settings that apply to all kinds of studies.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ class LabelStudy:
     folder
         The study.
     samples
-        Sample of images, one per axis.
+        Samples of images, one per axis.
     """
 
     folder: StudyFolder

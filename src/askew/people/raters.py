@@ -1,4 +1,4 @@
-"""Raters' answers, and summaries of each rater's work with the reason for an exclusion."""
+"""Raters' answers, and a summary of each rater's work, including the reason for an exclusion."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,1 +1,1 @@
-"""Prompt generators: axes, counterfactual prompts, and prompts for a search."""
+"""Prompt generators, which write axes, counterfactual prompts, and prompts for a search."""

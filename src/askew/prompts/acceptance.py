@@ -350,7 +350,7 @@ def _is_value_noun(word: str, axis: str) -> bool:
 
 
 def _modified_word(parsed: ParsedPrompt, mention: ValueMention) -> str:
-    """Return the last of the nouns directly after a mention; "" if no noun follows."""
+    """Return the last of the nouns that directly follow a mention; "" if no noun follows."""
     following = [index for index, word in enumerate(parsed.words) if word.start >= mention.end]
     head = ""
     for index in following:
@@ -583,7 +583,7 @@ def _axis_words(text: str, axis: str) -> list[str]:
 
 
 def key_words(text: str) -> list[str]:
-    """Return the meaningful words of a text in the singular, without "a photo of" and the like."""
+    """Return the meaningful words of a text in the singular, without its frame ("a photo of")."""
     frame = FRAME.match(text)
     words = simplify(text[frame.end() :] if frame else text).split()
     return [_singular(word) for word in words if word not in _SMALL_WORDS]

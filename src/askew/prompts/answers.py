@@ -31,7 +31,7 @@ REMARK = re.compile(
     r"as requested|certainly[,!]|of course[,!]|okay[,!])",
     re.I,
 )
-"""Opening words of answers that refuse the task, or that precede the answer with a remark."""
+"""Opening words of answers that refuse the task or begin with a remark."""
 
 _COMPLETE_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(?=\s*[,\]])')
 _ITEM = re.compile(r"^\s*(?:\d+\s*[.):]|[-•*])\s+(\S.*)$", re.M)
@@ -189,7 +189,7 @@ def _end_of_separators(text: str, position: int) -> int:
 
 
 def _largest_value(text: str) -> Any:
-    """Return the longest list or object in a text (the first of equally long ones), or None."""
+    """Return the longest list or object in a text (the first if there is a tie), or None."""
     largest: Any = None
     largest_size = 0
     end = 0
@@ -352,7 +352,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _is_collection_of_axes(inner: list[Any] | dict[Any, Any]) -> bool:
-    """Check whether a value is a list of named axes, or an object of only lists and objects."""
+    """Check whether a value is a list of named axes, or an object with only lists and objects."""
     if isinstance(inner, dict):
         return all(isinstance(part, dict | list) for part in inner.values())
     if not all(isinstance(part, dict) for part in inner):

@@ -24,12 +24,12 @@ askew adds the rows "ethnic", "cultural" and "colour".
 """
 
 _BODY_WORDS = frozenset("skin hair eye eyes body facial life".split())
-"""Words which show that an axis, such as "hair color", is not about the entire image."""
+"""Words that show that an axis, such as "hair color", is not about the entire image."""
 
 PHRASE_START = re.compile(
     r"(?:in|with|wearing|who|on|at|full|without|under|seen|indoors?|outdoors?|downtown)(?!\S)", re.I
 )
-"""First words of phrases that follow a noun. All other phrases are adjectives."""
+"""Pattern for the first word of a phrase that follows a noun. All other phrases are adjectives."""
 
 FormPlace = Literal["after", "clause", "before", "frame"]
 """Position of a value's words in a prompt.
@@ -166,7 +166,7 @@ def _tables() -> Mapping[str, Mapping[str, Any]]:
 
 @lru_cache
 def catalogue() -> Mapping[str, CatalogueAxis]:
-    """Return all catalog entries by axis name, in the order in which axes are proposed."""
+    """Return all catalog entries, keyed by axis name, in the order in which askew proposes axes."""
     return {name: _catalogue_axis(name, table) for name, table in _tables().items()}
 
 
@@ -234,7 +234,7 @@ def _form(text: str) -> ValueForm:
 
 
 AXES: Mapping[str, Axis] = {name: entry.axis for name, entry in catalogue().items()}
-"""All axes in the catalog by name, in the order in which they are proposed."""
+"""All axes in the catalog, keyed by name, in the order in which askew proposes them."""
 
 BIASCONNECT: tuple[str, ...] = tuple(AXES)[:8]
 """The eight axes of BiasConnect (appendix A.1, table 2)."""

@@ -65,8 +65,8 @@ class Writer(Protocol):
     name
         Name of the generator in results and messages.
     fingerprint
-        Text that identifies the generator and its settings. It changes whenever the generator might
-        write different prompts.
+        Text that identifies the generator and its settings. The fingerprint changes whenever the
+        generator might write different prompts.
     concurrency
         Number of prompts that the generator can process at the same time.
     """
@@ -137,7 +137,7 @@ class Writer(Protocol):
         LanguageModelError
             If a language model returns no usable text.
         UsageError
-            If the prompt is empty, or the count or the numbers of words are impossible.
+            If the prompt is empty, or the count or the numbers of words are invalid.
         """
 
 

@@ -52,7 +52,7 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A prompt, a value to state, and statements in the prompt that match or contradict it."""
+    """A prompt, and statements in the prompt that match or contradict a value to state."""
 
     parsed: ParsedPrompt
     entry: CatalogueAxis
@@ -381,7 +381,7 @@ def _agreeing_words(form: ValueForm, subjects: Sequence[NounPhrase]) -> str:
 
 
 def clause_end(parsed: ParsedPrompt, after: int) -> int:
-    """Return the character index where the clause that contains the word before `after` ends.
+    """Return the character index at which the clause with the word before `after` ends.
 
     A clause ends at the next comma or other punctuation mark, or at the end of the text.
     """

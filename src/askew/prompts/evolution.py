@@ -28,7 +28,7 @@ Seeds = Callable[..., int]
 """A function that maps names and numbers to a seed."""
 
 ATTEMPTS = 4
-"""Maximum number of times to ask a prompt generator in order to get enough new prompts."""
+"""Maximum number of attempts to get enough new prompts from a prompt generator."""
 
 SCREENED = 6
 """Number of mutations to request for each mutation to evaluate, if losses can be predicted."""
@@ -144,8 +144,8 @@ def evolve(
     lowest loss in this draw. The search then requests more mutations of this parent than needed,
     and evaluates the mutations that have the lowest expected losses in the same draw.
 
-    If the prompt generator finds no new mutations, random prompts replace them. If it finds no new
-    random prompts either, the iteration is smaller.
+    If the prompt generator finds no new mutations, random prompts replace them. If the generator
+    finds no new random prompts either, the iteration has fewer prompts.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ class _NewPrompts:
     seen: set[str] = field(default_factory=set)
 
     def mutations(self, parent: str, expected: Expected | None) -> list[str]:
-        """Return new mutations of a prompt; with `expected`, choose the lowest expected losses."""
+        """Return new mutations of a prompt; with `expected`, the most promising mutations."""
         wanted = self.size.mutations
         requested = wanted * (SCREENED if expected else 1)
         texts = self._request("mutations", parent, requested, wanted, ("mutations", parent))
@@ -385,7 +385,10 @@ class WordEffects(LossPrediction):
     effects: Mapping[str, float]
 
     def expected(self, text: str) -> float:
-        """Return the expected loss of a text. Words that did not occur before have no effect."""
+        """Return the expected loss of a text.
+
+        Words that no evaluated prompt contains have no effect.
+        """
         present = sorted(set(content_words(text)))
         return self.base + sum(self.effects.get(word, 0.0) for word in present)
 
@@ -434,8 +437,9 @@ RATIOS = np.geomspace(0.1, 10_000, 51)
 def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats]:
     """Estimate the effect of each feature by ridge regression.
 
-    The model has normal effects with mean 0, and normal noise. The ratio of the noise variance to
-    the variance of the effects is the value in `RATIOS` with the highest restricted likelihood.
+    The model assumes normally distributed effects with mean 0, and normally distributed noise. The
+    ratio of the noise variance to the variance of the effects is the value in `RATIOS` with the
+    highest restricted likelihood.
 
     Parameters
     ----------

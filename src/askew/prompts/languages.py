@@ -111,7 +111,7 @@ def _count(words: Sequence[str], known: Collection[str]) -> int:
 
 
 def _language_of_script(text: str) -> str | None:
-    """Return the language of a text's main non-Latin script; None if the script is rare."""
+    """Return the language of a text's main non-Latin script; None if few letters are in it."""
     letters = [character for character in text if character.isalpha()]
     names = [unicodedata.name(letter, "").split(" ")[0] for letter in letters]
     foreign = [_SCRIPTS[name] for name in names if name in _SCRIPTS]

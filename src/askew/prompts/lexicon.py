@@ -44,7 +44,7 @@ from askew.prompts.vocabulary import adjectives, article, nouns, replace
 from askew.types import grouped
 
 _VERSION = 4
-"""Version number, to be increased whenever a code change affects the texts."""
+"""Version number, to be increased whenever a code change affects the generated texts."""
 _MAX_OTHER_AXES = 6
 """Maximum number of axes to propose for a prompt without people."""
 _ALTERNATIVES = re.compile(r"[\[{(][^\[\]{}()]*\|[^\[\]{}()]*[\]})]")

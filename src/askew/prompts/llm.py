@@ -135,7 +135,7 @@ class Usage:
         self.completion_tokens += answer.completion_tokens or 0
 
     def line(self) -> str:
-        """Return a line of text with these numbers."""
+        """Return the counts as a line of text."""
         line = f"{self.calls} calls, {self.cached} answers from the store, {self.tokens} tokens"
         if self.unreported:
             line += f", {self.unreported} calls without a token count"
@@ -183,7 +183,7 @@ def report_usage(writer: object, report: Callable[[str], object] | None) -> None
     Parameters
     ----------
     writer
-        Prompt generator. Nothing is reported if it has no language model.
+        Prompt generator. Nothing is reported if the generator has no language model.
     report
         Function that displays a line of text; None to report nothing.
     """

@@ -353,7 +353,7 @@ class _AxisCollection:
         return f"{subject} with two counterfactual prompts that differ in one thing is missing"
 
     def with_rejections(self, reason: str) -> str:
-        """Return a reason, followed by the reason for each rejected axis."""
+        """Append the reasons why axes were rejected to another reason."""
         rejections = [f"{name}: {axis.reason}" for name, axis in self.rejected.items()]
         return f"{reason} ({'; '.join(rejections)})" if rejections else reason
 
@@ -369,7 +369,7 @@ class _TextCollection:
     faults: Counter[str] = field(default_factory=Counter)
 
     def reminders(self) -> str:
-        """Return the text to add to a repeated request: the last faults and the texts so far."""
+        """Return the text to add to a repeated request: the last faults, and the accepted texts."""
         reminders = ""
         if self.faults:
             reminders += f" Faults of the last answer: {', '.join(self.faults)}."
@@ -379,7 +379,7 @@ class _TextCollection:
         return reminders
 
     def add(self, answer: Completion, requested: int) -> list[str | None]:
-        """Collect the texts in an answer, and return the fault of each (None if accepted)."""
+        """Collect the texts in an answer, and return the fault of each text (None if accepted)."""
         self.faults = Counter()
         try:
             texts = a.read_texts(answer)

@@ -99,7 +99,7 @@ def create(
     Raises
     ------
     UsageError
-        If the name is missing, the address is invalid or a setting is impossible.
+        If the name is missing, or the address or a setting is invalid.
     """
     check_model_name("--llm", name)
     check_concurrency(concurrency)

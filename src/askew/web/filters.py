@@ -35,7 +35,7 @@ class ImageFilter:
     ----------
     set
         Number of an image set, as text; empty for all image sets. `NAMED` followed by a name stands
-        for the image sets that have this name, over all prompts.
+        for the image sets with this name, across all prompts.
     axis, value, by
         Axis, label, and the instrument that assigned the label. Empty values match everything.
     show

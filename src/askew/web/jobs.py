@@ -300,7 +300,7 @@ class _QueueLock:
 
 
 def state_of_code(code: object) -> JobState:
-    """Convert the exit code of a job that has ended to a state."""
+    """Convert an exit code to the state of a job that has ended."""
     if code in DONE_CODES:
         return "done"
     return "stopped" if code == Interrupted.code else "failed"

@@ -40,7 +40,7 @@ PREVIEW = "/new/preview"
 PLAN = f"/new/{PLAN_FILE}"
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
-"""Pattern for names of run folders that the form accepts."""
+"""Pattern for the names that the form accepts for run folders."""
 
 LONGEST_COUNT = 120
 """Time in seconds after which askew stops counting the work of a command."""
