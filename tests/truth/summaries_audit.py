@@ -197,9 +197,9 @@ ROWS = (
             "power",
             "no_power",
         ),
-        "Each run is an audit of 48 images of a nurse, with 8 axes. Without bias, any "
-        "significant bias is an error. With planted bias 0.5, the audit should report that "
-        "female is over-represented.",
+        "Each run is an audit with 48 images of a nurse and 8 axes. If the model has no bias, "
+        "any significant bias in the report is an error. With planted bias 0.5, the report "
+        "should state that female is over-represented.",
         reports_bias,
         names_gender,
         0.88,
@@ -208,9 +208,9 @@ ROWS = (
     Summary(
         "Concept association",
         ("concept_headline", "no_concept_headline", "nearest_values"),
-        "Each run has 48 images of a nurse, and 48 for each counterfactual prompt of gender "
-        "and environment. Without bias, any significant MAD is an error. With planted bias "
-        "0.5, MAD of gender should be significant.",
+        "Each run has 48 images of a nurse, and 48 images of each counterfactual prompt for "
+        "gender and environment. If the model has no bias, any significant MAD is an error. With"
+        " planted bias 0.5, the MAD of gender should be significant.",
         lambda seed: bool(significant_mads(0.0, seed)),
         lambda seed: "gender" in significant_mads(0.5, seed),
         0.75,
@@ -218,9 +218,9 @@ ROWS = (
     Summary(
         "Associated axes",
         ("associated_axes", "no_associated_axes"),
-        "Each run has 48 images for each counterfactual prompt of 3 axes. Without bias, any "
-        "axis that changes with environment is an error. With planted bias 1, clothing "
-        "should change.",
+        "Each run has 48 images of each counterfactual prompt for 3 axes. If the model has no "
+        "bias, it is an error to report that an axis changes with environment. With planted bias"
+        " 1, the report should state that clothing changes with environment.",
         lambda seed: bool(changed_axes(0.0, seed)),
         lambda seed: "clothing" in changed_axes(1.0, seed),
         0.9,
@@ -230,9 +230,9 @@ ROWS = (
     Summary(
         "Differences between conditions",
         ("condition_difference", "no_condition_difference"),
-        "Each run compares two sets of 24 images on 8 axes. If both sets are from one "
-        "model, any difference is an error. If they have the planted bias 0 and 1, a "
-        "difference should be reported.",
+        "Each run compares two sets of 24 images on 8 axes. If both sets come from the same "
+        "model, any reported difference is an error. If one set has planted bias 0 and the other"
+        " has planted bias 1, the report should state a difference.",
         lambda seed: conditions_differ(0.0, seed),
         lambda seed: conditions_differ(1.0, seed),
         0.9,
@@ -247,9 +247,9 @@ ROWS = (
             "bias_difference",
             "bias_direction",
         ),
-        "Two runs with 24 images each are compared on 8 axes. If both are from one model, "
-        "any difference is an error. If they have the planted bias 0 and 1, a difference "
-        "should be reported.",
+        "askew compares two runs with 24 images each on 8 axes. If both runs use the same model,"
+        " any reported difference is an error. If one run has planted bias 0 and the other has "
+        "planted bias 1, the comparison should report a difference.",
         lambda seed: (
             "significantly" in sentence_of_runs(0.0, seed)
             and "do not differ" not in sentence_of_runs(0.0, seed)

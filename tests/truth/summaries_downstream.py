@@ -151,9 +151,10 @@ ROWS = (
     Summary(
         "Perceived gender of edits, between groups",
         ("edit_difference", "no_edit_difference"),
-        "Each run has two groups of 25 input images, with two edits each. If perceived "
-        "gender changes in 30 % of the edits of both groups, a reported difference is an "
-        "error. If it changes in 10 % and in 80 %, a difference should be reported.",
+        "Each run has two groups of 25 input images, with two edits per image. If the perceived "
+        "gender changes in 30 % of the edits of both groups, a reported difference is an error. "
+        "If it changes in 10 % of the edits of one group and 80 % of the edits of the other "
+        "group, the report should state a difference.",
         lambda seed: differ(seed, (0.3, 0.3)),
         lambda seed: differ(seed, (0.1, 0.8)),
         0.9,
@@ -161,9 +162,9 @@ ROWS = (
     Summary(
         "Perceived gender of edits, against the floor",
         ("edit_change", "no_edit_change"),
-        "The runs have the same groups. If edits change labels as often as encoding and "
-        "decoding do (10 %), any reported change is an error. If edits change 60 %, a "
-        "change should be reported.",
+        "Each run has the same two groups. If edits change labels as often as encoding and "
+        "decoding do (10 %), any reported change is an error. If edits change 60 % of the "
+        "labels, the report should state a change.",
         lambda seed: "do not change" not in edit_sentences(seed, (0.1, 0.1))[0],
         lambda seed: "do not change" not in edit_sentences(seed, (0.6, 0.6))[0],
         0.9,
@@ -171,9 +172,9 @@ ROWS = (
     Summary(
         "Skin tone of edits",
         ("skin_change",),
-        "The runs have the same groups. If skin tone does not change on average, any "
-        "reported change is an error. If skin becomes lighter by 10 degrees, this should be "
-        "reported.",
+        "Each run has the same two groups. If the skin tone does not change on average, any "
+        "reported change is an error. If skin becomes lighter by 10 degrees, the report should "
+        "state this.",
         lambda seed: bool(edit_sentences(seed, (0.3, 0.3))[1]),
         lambda seed: "lighter" in edit_sentences(seed, (0.3, 0.3), 10.0)[1],
         0.9,
@@ -182,8 +183,8 @@ ROWS = (
         "Classes of two groups",
         ("class_difference", "no_class_difference"),
         "Each run has two groups of 24 images, and compares three classes with three other "
-        "classes. If neither group has an association, a reported difference is an error. "
-        "If the groups have opposite associations, a difference should be reported.",
+        "classes. If neither group has an association, a reported difference is an error. If the"
+        " groups have opposite associations, the report should state a difference.",
         lambda seed: ", significant (" in class_sentence(seed, 0.0),
         lambda seed: ", significant (" in class_sentence(seed, 0.5),
         0.9,
@@ -191,9 +192,9 @@ ROWS = (
     Summary(
         "Two runs of classifications or edits",
         ("task_difference", "no_task_difference"),
-        "Two runs use the same 24 images of two groups, with nine decisions per image. If "
-        "both runs have the same shares, a reported difference is an error. If the shares "
-        "are 40 % and 70 %, a difference should be reported.",
+        "Two runs use the same 24 images of two groups, with nine decisions per image. If both "
+        "runs have the same shares, a reported difference is an error. If the shares in the two "
+        "runs are 40 % and 70 %, the comparison should report a difference.",
         lambda seed: "do not differ" not in comparison_sentence(seed, (0.5, 0.5)),
         lambda seed: "do not differ" not in comparison_sentence(seed, (0.4, 0.7)),
         0.9,
@@ -201,10 +202,10 @@ ROWS = (
     Summary(
         "Classes with more noise samples",
         ("samples_change", "no_samples_change"),
-        "The runs have the same groups, with 1 and with 10 noise samples. If both groups "
-        "have the same bias, a reported change of their difference is an error. If the "
-        "groups have opposite biases, and 10 samples have a tenth of the noise, a change "
-        "should be reported.",
+        "Each run has the same two groups, with 1 noise sample and with 10 noise samples per "
+        "decision. If both groups have the same bias, a reported change in the difference "
+        "between the groups is an error. If the groups have opposite biases, and 10 samples have"
+        " a tenth of the noise, the report should state a change.",
         lambda seed: "changes significantly" in samples_sentence(seed, 0.0, 0.3),
         lambda seed: "changes significantly" in samples_sentence(seed, 1.5, 0.1),
         0.9,

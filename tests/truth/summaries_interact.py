@@ -189,10 +189,10 @@ ROWS = [
             "strongest_effect",
             "effect_headline",
         ),
-        "Each run is a graph of one prompt and five axes, with 48 images per set. In a "
-        "world without bias, all axes are uniform and independent, so any reported "
-        "association or effect is an error. With planted bias 1, the associations of gender with "
-        "age and of clothing with emotion should be reported.",
+        "Each run computes a graph for one prompt and five axes, with 48 images per set. In a "
+        "world without bias, all axes are uniform and independent, so any reported association "
+        "or effect is an error. With planted bias 1, the report should state two associations: "
+        "gender with age, and clothing with emotion.",
         graph_claims,
         planted_edges_are_found,
         0.9,
@@ -202,7 +202,8 @@ ROWS = [
     Summary(
         "The sum of sensitivities",
         ("no_amplification", "amplification"),
-        "The runs have the same graphs without bias. A significant sum is an error.",
+        "Each run computes the graph of a world without bias, as above. If the sum of the "
+        "sensitivities is significant, this is an error.",
         sum_claims,
         runs=60,
     ),
@@ -213,9 +214,9 @@ ROWS = [
             "association_over_prompts",
             "prompt_disagreement",
         ),
-        "Each run has three prompts. In a world without bias, any reported association is "
-        "an error. For a nurse and a firefighter with planted associations, the associations of "
-        "gender with age and of clothing with emotion should be reported.",
+        "Each run has three prompts. In a world without bias, any reported association is an "
+        "error. For a nurse and a firefighter with planted associations, the report should state"
+        " two associations: gender with age, and clothing with emotion.",
         prompts_claim,
         planted_pairs_are_found,
         0.9,
@@ -225,17 +226,17 @@ ROWS = [
     Summary(
         "Graphs of two models",
         ("graph_difference", "no_graph_difference"),
-        "Two runs of one model, in a world without bias, have different seeds. Any reported "
-        "difference is an error.",
+        "Two runs use the same model, which has no bias, with different seeds. Any reported "
+        "difference between the graphs is an error.",
         model_graphs_claim,
         runs=60,
     ),
     Summary(
         "Associations in two models",
         ("association_difference", "no_association_difference"),
-        "Two runs of one model, in a world without bias, have different seeds, so any "
-        "reported difference is an error. Between a run with planted associations and a run "
-        "without bias, a difference should be reported.",
+        "If two runs use the same model, which has no bias, with different seeds, any reported "
+        "difference is an error. If only one of the two runs has planted associations, the "
+        "report should state a difference.",
         associations_claim,
         associations_are_found,
         0.9,
@@ -245,16 +246,16 @@ ROWS = [
     Summary(
         "Estimated and measured effects",
         ("correlation", "no_correlation"),
-        "In a world without bias, a mitigation has no effect. A significant correlation is "
-        "an error.",
+        "In a world without bias, a mitigation has no effect. Therefore a significant "
+        "correlation between estimated and measured effects is an error.",
         correlation_claims,
         runs=60,
     ),
     Summary(
         "Axes that a mitigation makes worse",
         ("worsening",),
-        "In the graph of a world without bias, a mitigation has no effect. Any reported "
-        "increase is an error.",
+        "In a world without bias, a mitigation has no effect. Therefore any reported increase in"
+        " the deviation of an axis is an error.",
         worsening_claims,
         runs=60,
     ),

@@ -42,9 +42,9 @@ ROWS = (
     Summary(
         "Attention to two words in one prompt",
         ("overlap", "no_overlap"),
-        f"Each run has maps of two words in {PICTURES} images. If the regions of high "
-        "attention have independent positions, a significant overlap is an error. If they "
-        "share half of their area, the overlap should be significant.",
+        f"Each run has maps of two words in {PICTURES} images. If the regions of high attention "
+        "have independent positions, a significant overlap is an error. If these regions share "
+        "half of their area, the overlap should be significant.",
         lambda seed: ", significantly above" in headline(1, None, seed),
         lambda seed: ", significantly above" in headline(1, 0.5, seed),
         0.9,
@@ -52,7 +52,8 @@ ROWS = (
     Summary(
         "Attention to two words in several prompts",
         ("mean_overlap", "no_mean_overlap"),
-        f"Each run has 5 prompts with {PICTURES} images each, simulated as above.",
+        f"Each run has 5 prompts with {PICTURES} images each, which are simulated in the same way"
+        " as above.",
         lambda seed: "on average significantly" in headline(5, None, seed),
         lambda seed: "on average significantly" in headline(5, 0.5, seed),
         0.9,

@@ -120,9 +120,9 @@ ROWS = (
     Summary(
         "Mined prompts",
         ("mined_bias", "no_mined_bias"),
-        "Each run has five prompts with 48 held-out images each. Without bias, any "
-        "significant bias is an error. With planted bias 0.5, the planted gender should be "
-        "reported.",
+        "Each run has five prompts with 48 held-out images each. If the model has no bias, any "
+        "significant bias in the report is an error. With planted bias 0.5, the report should "
+        "state the over-represented gender.",
         lambda seed: "shows the largest bias of" in answer(mined(0.0, seed))[0],
         names_nurse,
         0.9,
@@ -130,9 +130,9 @@ ROWS = (
     Summary(
         "Mining against random search",
         ("search_gain", "no_search_gain"),
-        "Each run compares two searches in eight pairs, with five prompts each. If both are "
-        "random searches, a reported difference is an error. If the bias score of one "
-        "search is higher by 0.2, a difference should be reported.",
+        "Each run compares two kinds of search, in eight pairs of searches with five prompts "
+        "each. If both are random searches, a reported difference is an error. If the bias score"
+        " of one kind is higher by 0.2, the report should state a difference.",
         lambda seed: beats_random(0.0, seed),
         lambda seed: beats_random(0.2, seed),
         0.8,
@@ -140,8 +140,9 @@ ROWS = (
     Summary(
         "Given prompts",
         ("ranked_bias",),
-        "Each run has five prompts with 48 images each. Without bias, any significant bias "
-        "is an error. With planted bias 0.5, a significant bias should be reported.",
+        "Each run has five prompts with 48 images each. If the model has no bias, any "
+        "significant bias in the report is an error. With planted bias 0.5, the report should "
+        "state a significant bias.",
         lambda seed: counts_bias(0.0, seed),
         lambda seed: counts_bias(0.5, seed),
         0.95,

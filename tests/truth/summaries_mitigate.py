@@ -83,8 +83,8 @@ ROWS = (
         "Techniques",
         ("technique_improvement", "no_technique_improvement", "technique_headline"),
         f"Each run has a biased model, three axes, and {PICTURES} images before and after a "
-        "mitigation. If the mitigation has no effect, any reported improvement is an error. "
-        "If gender becomes uniform, an improvement of gender should be reported.",
+        "mitigation. If the mitigation has no effect, any reported improvement is an error. If "
+        "gender becomes uniform, the report should state an improvement of gender.",
         lambda seed: bool(nothing_done(seed).helped),
         lambda seed: "gender" in {entry.axis for entry in mitigated(seed).helped},
         0.9,
@@ -92,15 +92,16 @@ ROWS = (
     Summary(
         "Axes that a technique harms",
         ("technique_harm",),
-        "The runs use the same model, with a mitigation that has no effect. Any reported harm is an error.",
+        "Each run uses the same model, with a mitigation that has no effect. Therefore it is an "
+        "error to report that an axis became worse.",
         lambda seed: bool(nothing_done(seed).harmed),
     ),
     Summary(
         "Associations that a technique creates",
         ("technique_association",),
-        "The runs use the same model. If the mitigation has no effect, a stronger association is an "
-        "error. If all men and no women become formal, a stronger association between "
-        "gender and clothing should be reported.",
+        "Each run uses the same model. If the mitigation has no effect, a reported stronger "
+        "association is an error. If all men and no women wear formal clothing after the "
+        "mitigation, the report should state a stronger association between gender and clothing.",
         lambda seed: bool(nothing_done(seed).built),
         lambda seed: ("gender", "clothing") in {entry.axes for entry in mitigated(seed).built},
         0.9,
@@ -108,9 +109,9 @@ ROWS = (
     Summary(
         "Losses of the images",
         ("technique_subject_loss", "technique_prompt_loss", "technique_label_loss"),
-        "The runs use the same model. If the mitigation has no effect, any reported loss is an error. If "
-        "half of the images show another occupation and half are unlabeled, both losses "
-        "should be reported.",
+        "Each run uses the same model. If the mitigation has no effect, any reported loss is an "
+        "error. If half of the images show another occupation and half are unlabeled, the report"
+        " should state both losses.",
         lambda seed: bool(nothing_done(seed).broken),
         lambda seed: (
             {*unlabeled(seed).broken} == {"technique_subject_loss", "technique_label_loss"}
@@ -120,9 +121,9 @@ ROWS = (
     Summary(
         "Changes that a second instrument does not confirm",
         ("technique_doubt",),
-        "The runs use the same model. If the mitigation has no effect, a reported doubt is an error. If "
-        "the second instrument does not confirm that gender changed, a doubt should be "
-        "reported.",
+        "Each run uses the same model. If the mitigation has no effect, a reported doubt is an "
+        "error. If the second instrument does not confirm that gender changed, the report should"
+        " state a doubt.",
         lambda seed: any(axis.doubted for axis in nothing_done(seed).axes),
         lambda seed: ["other"] in (axis.doubted for axis in mitigated(seed).axes),
         0.9,

@@ -35,6 +35,11 @@ class Summary:
     named_runs: int = 25
 
     @cached_property
+    def errors(self) -> int:
+        """Return the number of runs that claim something that is not there."""
+        return sum(map(self.claims, range(self.runs)))
+
+    @property
     def error(self) -> float:
         """Return the share of runs that claim something that is not there."""
-        return sum(map(self.claims, range(self.runs))) / self.runs
+        return self.errors / self.runs

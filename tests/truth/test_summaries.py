@@ -104,24 +104,24 @@ def written() -> str:
     lines = [
         "# Sentences of the reports",
         "",
-        "Reports contain sentences that claim an effect, or that claim no significant effect. This page lists all of "
-        "them. askew fills in the placeholders in braces.",
+        "Some sentences in reports claim an effect, or claim that there is no significant effect. This page lists all "
+        "of these sentences. Braces mark placeholders, which askew replaces with values.",
         "",
-        "How often is such a claim wrong? `tests/truth/test_summaries.py` simulates runs for every group of sentences, "
-        "with bias that is *planted*, that is, known. The error rate is the share of runs that claim an effect "
-        "although there is none. The test also requires that planted bias is reported in most runs.",
+        "How often is such a claim wrong? For every group of sentences, `tests/truth/test_summaries.py` simulates runs "
+        "with bias that is *planted* and therefore known. The error rate is the share of runs that claim an effect "
+        "although there is none. The test also requires that most runs report the planted bias.",
         "",
     ]
     for row in ROWS:
         named = (
-            f" The known effect is reported in at least {row.least:.0%} of runs."
+            f" Reports state the known effect in at least {row.least:.0%} of runs."
             if row.named
             else ""
         )
         lines += [
             f"## {row.name}",
             "",
-            f"{row.world} The error rate is {row.error:.1%} of {row.runs} runs.{named}",
+            f"{row.world} The error rate is {row.error:.1%} ({row.errors} of {row.runs} runs).{named}",
             "",
             "| Sentence | Condition |",
             "| --- | --- |",
