@@ -94,15 +94,15 @@ class Fidelity:
             else ""
         )
         yield (
-            f"Share of women in prompts that do not specify gender, compared with the planted "
-            f"share: {order}mean absolute error {measured(self.error, '.3f')}. By chance, a mean "
-            f"absolute error of {self.chance:.3f} is expected."
+            f"For prompts that do not specify gender, we compared the share of women in the images "
+            f"with the planted share: {order}mean absolute error {measured(self.error, '.3f')}. "
+            f"A mean absolute error of {self.chance:.3f} is expected by chance."
         )
         yield ""
         yield (
-            f"Images: {each_value} per value, {each} per occupation for its sign, and "
+            f"Number of images: {each_value} per value, {each} per occupation for its sign, and "
             f"{open_count} for each of {self.error.n} occupations without a stated gender. "
-            f"Brackets are confidence intervals at level {LEVEL}."
+            f"Brackets contain confidence intervals at level {LEVEL}."
         )
 
 
