@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import askew
@@ -12,9 +13,17 @@ from askew.errors import UsageError
 from askew.methods.audit.depth import cost_lines
 from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.words import CHOSEN_BY_SHARES
+from askew.parts.survey import verdicts
 from askew.parts.survey.propose import survey_plan
+from askew.parts.survey.shares import SetShares, shares
+from askew.parts.survey.verdicts import is_biased
+from askew.people.folder import IMAGES
+from askew.people.records import FrameEntry
+from askew.people.sampling import with_strata
 from askew.run.count import CountingRun
 from askew.types import Estimate
+from planted_raters import answers
+from study_folders import GENDER, label_items, write_folder
 
 PROMPT = "a photo of a nurse"
 SETTINGS: dict[str, Any] = {
@@ -154,3 +163,47 @@ def test_images_of_a_folder_exist_already(tmp_path: Path, deep: askew.AuditResul
                 vqa=["studio"],
                 **settings,  # type: ignore[arg-type]
             )
+
+
+def test_the_verdicts_that_choose_axes_allow_for_measured_errors(
+    store: Path, deep: askew.AuditResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = study_of(deep, store / "study")
+    computed: list[str] = []
+
+    def counted(*args: Any, **named: Any) -> SetShares:
+        entry = shares(*args, **named)
+        computed.append(f"{entry.set} {entry.axis} {entry.instrument}")
+        return entry
+
+    monkeypatch.setattr(verdicts, "shares", counted)
+    settings = {**SETTINGS, "vqa": ["studio", f"study/{study}"], "counterfactuals": "significant"}
+    run = askew.audit(PROMPT, run=store / "measured", store=store / "store", **settings)
+    (entry,) = [
+        entry
+        for entry in run.findings.shares
+        if (entry.set, entry.axis, entry.instrument) == ("initial", "gender", "studio")
+    ]
+    # the studio's own errors make this verdict significant, as in the run `deep`
+    assert is_biased(entry) is False
+    assert {image_set.axis for image_set in run.findings.sets} == {None}
+    assert len(computed) == len(set(computed))
+    assert "The verdicts on this page selected these axes. They allow for the labeling" in (
+        run.markdown()
+    )
+    assert "The verdicts on this page selected these axes." in deep.markdown()
+
+
+def study_of(run: askew.AuditResult, path: Path) -> Path:
+    """Write a study whose raters label every second image unlike the instrument."""
+    (path / IMAGES).mkdir(parents=True)
+    frame = []
+    truth = {}
+    (baseline,) = [image_set for image_set in run.findings.sets if image_set.axis is None]
+    for number, digest in enumerate(map(str, baseline.pictures)):
+        value = GENDER.values[number % 2]
+        truth[digest] = value
+        frame.append(FrameEntry(id=digest, labels={"gender": {"studio": "female"}}))
+    folder = write_folder(path, label_items([*truth]), with_strata(frame, ["gender"]))
+    folder.write_answers(answers(folder, truth, np.random.default_rng(0), 0.0, 0.0))
+    return path

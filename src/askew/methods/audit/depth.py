@@ -2,19 +2,21 @@
 
 Verdicts need only the baseline images. Most images of an audit are counterfactual images, which
 only TIBET's scores need. With `--counterfactuals significant`, they are generated only for axes on
-which the baseline images are biased. This choice depends on the labels of these baseline images. A
+which the baseline images are biased. The verdicts that choose the axes are computed once, and the
+page shows the same verdicts. They allow for labeling errors as far as the instruments report them, or
+people's labels of the baseline images measure them. This choice depends on the labels of these baseline images. A
 test of the scores would use the same images, so it would add no evidence of bias. askew therefore
 omits this test (`without_tests`).
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from askew.errors import UsageError
 from askew.methods.audit.findings import Alternatives, AxisScores, Tibet
 from askew.methods.audit.plan import AuditPlan
 from askew.models.base import Collection, Model
-from askew.parts.survey.confusion import calibrations
+from askew.parts.survey.confusion import confusions, instrument_errors
 from askew.parts.survey.instruments import Source
 from askew.parts.survey.reader import SurveyReader, observed_sets
 from askew.parts.survey.verdicts import JudgedShares, is_biased, survey_shares
@@ -25,8 +27,24 @@ from askew.types import Estimate, Missing
 E = Estimate | Missing
 
 
-def plan_in_depth(plan: AuditPlan, source: Source, reader: SurveyReader) -> AuditPlan:
-    """Return the plan without the counterfactual prompts for which no images are generated.
+@dataclass(frozen=True)
+class Depth:
+    """Counterfactual images that an audit generates.
+
+    Attributes
+    ----------
+    plan
+        The plan, reduced to the counterfactual prompts whose images are generated.
+    baseline
+        Shares and verdicts of the baseline images, if they selected the axes; else None.
+    """
+
+    plan: AuditPlan
+    baseline: JudgedShares | None = None
+
+
+def plan_in_depth(plan: AuditPlan, source: Source, reader: SurveyReader) -> Depth:
+    """Return the counterfactual prompts whose images are generated.
 
     Raises
     ------
@@ -34,7 +52,7 @@ def plan_in_depth(plan: AuditPlan, source: Source, reader: SurveyReader) -> Audi
         If `--counterfactuals` would choose which images to generate, but the images exist already.
     """
     if plan.counterfactuals == "all":
-        return plan
+        return Depth(plan)
     if isinstance(source, Collection):
         option = f"--counterfactuals {plan.counterfactuals}"
         if plan.until:
@@ -45,13 +63,14 @@ def plan_in_depth(plan: AuditPlan, source: Source, reader: SurveyReader) -> Audi
         )
     baseline = plan.with_counterfactuals(lambda _, axis: axis.name in plan.axes_in_depth)
     if plan.counterfactuals == "none":
-        return baseline
+        return Depth(baseline)
     judged = _baseline_verdicts(baseline, source, reader)
 
-    def with_biased_axes() -> AuditPlan:
-        return plan.with_counterfactuals(
+    def with_biased_axes() -> Depth:
+        chosen = plan.with_counterfactuals(
             lambda prompt, axis: axis.name in plan.axes_in_depth or _is_chosen(judged, prompt, axis)
         )
+        return Depth(chosen, judged)
 
     if reader.run.has_all:
         return with_biased_axes()
@@ -59,7 +78,7 @@ def plan_in_depth(plan: AuditPlan, source: Source, reader: SurveyReader) -> Audi
         "the counterfactual images",
         with_biased_axes,
         at_most=_most_work(plan, baseline, source, reader),
-        otherwise=baseline,
+        otherwise=Depth(baseline),
     )
 
 
@@ -67,7 +86,8 @@ def _baseline_verdicts(baseline: AuditPlan, source: Source, reader: SurveyReader
     """Return the shares in the baseline images, with their verdicts."""
     without_counterfactuals = baseline.with_counterfactuals(lambda prompt, axis: False)
     observed = observed_sets(without_counterfactuals, source, reader)
-    errors = calibrations(baseline.prompts, reader.instruments)
+    compared = confusions(baseline.prompts, observed, baseline.vqa)
+    errors = instrument_errors(baseline.prompts, reader.instruments, observed, compared)
     return survey_shares(without_counterfactuals, observed, errors)
 
 

@@ -24,6 +24,7 @@ from askew.parts.survey.reader import (
     surveyed,
 )
 from askew.parts.survey.rewriting import SentPrompts
+from askew.parts.survey.verdicts import JudgedShares
 from askew.run.base import Run
 from askew.run.work import Work, unique
 from askew.types import Missing
@@ -43,12 +44,15 @@ class AuditGathered(SurveyData):
         For each image of the baseline set, the prompt that a server used instead of the given one.
     compared : mapping of prompt to ObservedSet
         Labeled images of the compared run, keyed by prompt. Empty without a compared run.
+    baseline : JudgedShares or None
+        Shares and verdicts of the baseline images, if they selected axes.
     """
 
     captioner: str | None
     vectors: Mapping[str, Vectors] | None
     sent: SentPrompts
     compared: Mapping[str, ObservedSet] = field(default_factory=dict)
+    baseline: JudgedShares | None = None
 
 
 def gather(plan: AuditPlan, run: Run) -> AuditGathered:
@@ -65,7 +69,8 @@ def gather(plan: AuditPlan, run: Run) -> AuditGathered:
     reader = SurveyReader(run, instruments, captioner)
     if isinstance(source, Model):
         run.explain(*cost_lines(plan))
-    in_depth = plan_in_depth(plan, source, reader)
+    depth = plan_in_depth(plan, source, reader)
+    in_depth = depth.plan
     embedder = _embedder(in_depth, source) if captioner else None
     compared = compared_sets(plan, reader)
     observed: Observed
@@ -85,6 +90,7 @@ def gather(plan: AuditPlan, run: Run) -> AuditGathered:
         vectors=vectors,
         sent=sent,
         compared=compared,
+        baseline=depth.baseline,
     )
 
 

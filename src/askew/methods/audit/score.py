@@ -19,7 +19,7 @@ from askew.parts.survey.shares import (
     differences,
     with_q_of_differences,
 )
-from askew.parts.survey.verdicts import survey_shares
+from askew.parts.survey.verdicts import survey_shares, with_counterfactual_sets
 from askew.plan import PromptPlan
 
 
@@ -47,6 +47,10 @@ def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings
     scores_with_q = with_q(scores)
     if plan.until:
         judged = sequential_shares(plan, gathered.observed, gathered.errors)
+    elif gathered.baseline is not None:
+        judged = with_counterfactual_sets(
+            gathered.baseline, plan, gathered.observed, gathered.errors
+        )
     else:
         judged = survey_shares(plan, gathered.observed, gathered.errors, counterfactuals=True)
     together = differences_over_prompts(judged.of_sets, Scoring.of(plan))

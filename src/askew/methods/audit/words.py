@@ -388,10 +388,18 @@ def depth_notes(findings: AuditFindings) -> tuple[str, ...]:
     axes = "no axis"
     if scored:
         axes = f"{listing([axis_label(name) for name in scored])} only"
-    return (
+    note = (
         f"Counterfactual images were generated for {axes} (--counterfactuals "
-        f"{plan.counterfactuals}). The verdicts need only the baseline images.",
+        f"{plan.counterfactuals}). The verdicts need only the baseline images."
     )
+    if plan.counterfactuals == "significant":
+        note += " The verdicts on this page selected these axes"
+        if set(scored) & set(plan.axes_in_depth):
+            note += ", apart from the axes of --axes-in-depth"
+        note += "."
+        if findings.confusion:
+            note += " They allow for the labeling errors in the baseline images."
+    return (note,)
 
 
 def open_axes(findings: AuditFindings) -> str:

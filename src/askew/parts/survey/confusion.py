@@ -160,6 +160,35 @@ def _labels_by_image(
     return labels
 
 
+def instrument_errors(
+    prompts: Sequence[PromptPlan],
+    instruments: Mapping[str, VQA],
+    sets: Mapping[str, Sequence[ObservedSet]],
+    entries: Iterable[Confusion],
+) -> Errors:
+    """Return the error counts of instruments: measured ones, or else those that they report.
+
+    Parameters
+    ----------
+    prompts
+        Prompts of the plan.
+    instruments
+        Instruments by name.
+    sets
+        Image sets by prompt.
+    entries
+        Comparisons of instruments with human labels of these image sets.
+    """
+    comparisons = list(entries)
+    all_sets = [observed for of_prompt in sets.values() for observed in of_prompt]
+    measured = {(entry.instrument, entry.axis): entry.table for entry in comparisons}
+    return {
+        **calibrations(prompts, instruments),
+        **measured,
+        **sampled_errors(comparisons, closed_axes(prompts), all_sets, instruments),
+    }
+
+
 def calibrations(prompts: Sequence[PromptPlan], instruments: Mapping[str, VQA]) -> Errors:
     """Return the error counts that instruments report."""
     axes = closed_axes(prompts).values()

@@ -13,10 +13,9 @@ from askew.parts.survey.agreement import AxisRatings, ratings_of
 from askew.parts.survey.confusion import (
     Confusion,
     Errors,
-    calibrations,
     closed_axes,
     confusions,
-    sampled_errors,
+    instrument_errors,
 )
 from askew.parts.survey.cut_prompts import check_values_received
 from askew.parts.survey.following import Following, following_of_plan, following_warnings
@@ -263,7 +262,6 @@ def surveyed(
     follows = following_of_plan(plan, source, observed)
     reader.run.warn(*following_warnings(follows))
     all_sets = [image_set for of_prompt in observed.values() for image_set in of_prompt]
-    measured_errors = {(entry.instrument, entry.axis): entry.table for entry in confusion}
     return SurveyData(
         model=identity_of(source, plan.model_args),
         device=getattr(source, "device", None),
@@ -271,11 +269,7 @@ def surveyed(
         sets=tuple(_picture_sets(observed)),
         observed=observed,
         confusion=confusion,
-        errors={
-            **calibrations(plan.prompts, reader.instruments),
-            **measured_errors,
-            **sampled_errors(confusion, closed_axes(plan.prompts), all_sets, reader.instruments),
-        },
+        errors=instrument_errors(plan.prompts, reader.instruments, observed, confusion),
         following=follows,
         ratings=ratings_of(reader.instruments, closed_axes(plan.prompts).values(), all_sets),
     )

@@ -105,6 +105,38 @@ def survey_shares(
     return judged_shares(entries, Scoring.of(plan), errors)
 
 
+def with_counterfactual_sets(
+    judged: JudgedShares, plan: Plan, observed: Observed, errors: Errors
+) -> JudgedShares:
+    """Return judged shares of baseline sets, with the shares of counterfactual sets added.
+
+    Counterfactual sets have no verdict, so the verdicts do not change.
+
+    Parameters
+    ----------
+    judged
+        Shares of the baseline sets, with verdicts.
+    plan
+        Plan of the run.
+    observed
+        Sets by prompt.
+    errors
+        Known errors of the instruments.
+    """
+    entries: list[SetShares] = []
+    for prompt in plan.prompts:
+        entries += [entry for entry in judged.of_sets if entry.prompt == prompt.text]
+        for of_prompt, axis in _sets_and_axes(prompt, observed[prompt.text]):
+            if of_prompt.prompt.axis != axis.name:
+                continue
+            for instrument in dict.fromkeys(plan.vqa):
+                known = errors.get((instrument, axis.name))
+                scoring = Scoring.of(plan, instrument)
+                counterfactual = shares(of_prompt, axis, prompt.text, scoring, known)
+                entries.append(replace(counterfactual, verdict=None))
+    return replace(judged, of_sets=tuple(entries))
+
+
 def _sets_and_axes(
     prompt: PromptPlan, sets: Iterable[ObservedSet]
 ) -> Iterator[tuple[ObservedSet, AxisPlan]]:
