@@ -263,7 +263,7 @@ def test_input_images_are_counted_once(page: Page) -> None:
 
 def test_tables_1_to_3_have_the_tone_of_every_average_face_with_its_class(page: Page) -> None:
     rows = chart_rows(page, "tables 1 to 3")
-    assert "by the scheme chardon" in rows[0][0]
+    assert "according to the scheme chardon" in rows[0][0]
     seen = {(row.group, row.label): row for _, row in rows}
     assert len(seen) == len(rows)
     for group, targets, strength in product(GROUPS, TARGETS, STRENGTHS):
@@ -300,7 +300,7 @@ def test_the_page_begins_with_the_answer_and_has_all_parts(page: Page) -> None:
     assert before.count("do not change") == 1
     assert "Edits toward “high” and “low” at strength 0.8 do not change" in before
     parts = [
-        "Perceived gender of input images and of edits at strength 0.8",
+        "Perceived gender in input images and in edits at strength 0.8",
         "whose perceived gender differs",
         "Average faces",
         "caucasian man → doctor",
@@ -321,7 +321,7 @@ def test_only_a_significant_difference_in_missing_edits_is_reported(
     page: Page,
 ) -> None:
     missing_edits = (
-        "edits toward high (any of an input image) are missing more often for woman (14 of 48) "
+        "edits toward high (at least one per input image) are missing more often for woman (14 of 48) "
         "than for man (1 of 48)"
     )
     assert missing_edits in html.page(page)

@@ -1,4 +1,4 @@
-"""Method `edit`: how edits of images change perceived gender, skin tone and similarity."""
+"""Method `edit`: measure how editing images changes perceived gender, skin tone and similarity."""
 
 from functools import partial
 

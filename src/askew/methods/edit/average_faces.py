@@ -1,4 +1,4 @@
-"""Images of average faces for reports ("downstream", figures 1, 14 and 15)."""
+"""Make images of average faces for reports ("downstream" paper, figures 1, 14 and 15)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from askew.store.requests import PictureRequest
 from askew.types import Picture
 
 MAKER = "average face"
-"""Name of the maker of average faces. It is part of the keys under which faces are stored."""
+"""Name of the maker of average faces. It is part of the keys under which they are stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class FaceRequest(PictureRequest):
     Attributes
     ----------
     pixels : bytes
-        The face, as rows of RGB.
+        RGB values of the face, row by row.
     """
 
     pixels: bytes
@@ -41,9 +41,9 @@ def average_faces(
     groups: Sequence[EditedGroup],
     readings: EditReadings,
 ) -> tuple[AverageFace, ...]:
-    """Store average faces of the groups' input images and edits.
+    """Make and store average faces of each group's input images and edits.
 
-    There is a face for each group, and for each set of edit prompts and strength.
+    Each group has one face for its input images, and one face per set of edit prompts and strength.
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ def average_faces(
     fingerprint : str
         Fingerprint of the face detector. It is part of the keys under which faces are stored.
     groups : sequence of EditedGroup
-        The groups with their edits.
+        The groups and their edits.
     readings : EditReadings
         Aligned faces.
 
     Returns
     -------
     tuple of AverageFace
-        `picture` is None if no face was detected.
+        The field `picture` is None if no face was detected.
     """
     entries: list[AverageFace] = []
     requests: list[FaceRequest | None] = []
@@ -81,7 +81,7 @@ def average_faces(
 
 
 def _rows(plan: EditPlan, group: EditedGroup) -> list[tuple[AverageFace, list[Outcome]]]:
-    """Return an entry without its average face for each image set of a group, with the images."""
+    """Return, for each image set of a group, its images and an entry with no average face yet."""
     sources = list(group.sources)
     rows = [(_entry(group, None, None, sources), sources)]
     for name, words in plan.edit_prompts.items():

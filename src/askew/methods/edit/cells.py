@@ -1,4 +1,4 @@
-"""Records of groups, edits and labels, and measures computed from input images and edits."""
+"""Records of groups, edits and labels, and measures that compare input images with their edits."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from askew.run.base import Answer, Outcome
 from askew.types import Missing, Picture
 
 Floats = NDArray[np.float64]
-"""Array of shape (sources, words). NaN where the input image or the edit has no measurement."""
+"""Array of shape (sources, words). The measure is NaN if either image has no measurement."""
 
 PairMeasure = Callable[[Picture, Picture], float]
-"""Function that computes a measure from an input image and an edit of this image."""
+"""Function that computes a measure from an input image and its edit."""
 
 SKIN_DIFFERENCES = {"ita": ("after", "before"), "beyond_exposure": ("lightness", "background")}
-"""Measures of skin, each defined as the first of two fields of `SkinChange` minus the second."""
+"""Measures of skin. Each is a difference: the first field of `SkinChange` minus the second."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditedGroup:
-    """The images of a social group.
+    """Input images and edits of a social group.
 
     Attributes
     ----------
@@ -34,8 +34,8 @@ class EditedGroup:
     sources : tuple of Outcome
         The input images.
     restored : tuple of Outcome
-        For each input image, the same image encoded and decoded without an edit. Empty if the
-        autoencoder of the model is not accessible.
+        Each input image after encoding and decoding without an edit. Empty if the autoencoder of
+        the model is not accessible.
     edits : mapping of (word, strength) to tuple of Outcome
         For each word and strength, the edits of all input images, in the order of `sources`.
     """
@@ -53,15 +53,16 @@ class EditReadings:
     Attributes
     ----------
     labels : mapping of axis to mapping of id to label
-        Labels from the first instrument that labels any image on the axis.
+        Labels for each axis, from the first instrument that labels any image on it.
     occupations : mapping of id to answer
-        Occupation that each image shows, keyed by image id.
+        Occupation shown in each image, keyed by image id.
     vectors : mapping of id to vector
         Embeddings. Empty without an embedder.
     skin : mapping of (source id, edit id) to SkinChange
-        Skin before and after each edit, keyed by the ids of the input image and the edit.
+        Skin measurements before and after each edit, keyed by the ids of the input image and the
+        edit.
     faces : mapping of id to ndarray or Missing
-        Aligned faces of shape (height, width, 3). Empty without a face detector.
+        Aligned faces, each of shape (height, width, 3). Empty without a face detector.
     mask : str
         Pixels that count as skin: "rule" or "geometry".
     """
@@ -76,7 +77,7 @@ class EditReadings:
 
 @dataclass(frozen=True, slots=True)
 class EditCell:
-    """A group with its edits toward some words at one strength."""
+    """A group and its edits toward some words at one strength."""
 
     group: EditedGroup
     words: tuple[str, ...]
@@ -88,19 +89,19 @@ class EditCell:
         return [self.group.edits[word, self.strength] for word in self.words]
 
     def pairs(self, measure: PairMeasure, rows: Sequence[Sequence[Outcome]] = ()) -> Floats:
-        """Measure each input image with each of its edits.
+        """Compute a measure for each pair of an input image and one of its edits.
 
         Parameters
         ----------
         measure : callable
-            Function that measures an input image and an edit.
+            Function that computes the measure from an input image and an edit.
         rows : sequence of sequence of Outcome, optional
-            Images to use in place of the edits, one row per input image.
+            Images to use instead of the edits. Each row has one image per input image.
 
         Returns
         -------
         ndarray, shape (sources, rows)
-            NaN where an image is missing.
+            Measures. NaN where an image is missing.
         """
         measured = [self._pairs_of(measure, row) for row in rows or self.rows]
         return np.array(measured, dtype=float).T
@@ -117,19 +118,19 @@ class EditCell:
     def changes(
         self, labels: Mapping[str, Answer], rows: Sequence[Sequence[Outcome]] = ()
     ) -> Floats:
-        """Return 1 where an edit and its input image have different labels, and 0 elsewhere.
+        """Return 1 where an edit's label differs from its input image's label, and 0 elsewhere.
 
         Parameters
         ----------
         labels : mapping of id to label
             Labels on one axis.
         rows : sequence of sequence of Outcome, optional
-            Images to use in place of the edits.
+            Images to use instead of the edits.
 
         Returns
         -------
         ndarray, shape (sources, rows)
-            NaN where an image is unlabeled.
+            Changes. NaN where an image is unlabeled.
         """
 
         def differs(source: Picture, edit: Picture) -> float:
@@ -142,7 +143,7 @@ class EditCell:
         return self.pairs(differs, rows)
 
     def skin(self, readings: EditReadings, measure: str) -> Floats:
-        """Return a measure of how the skin changes, of shape (sources, words).
+        """Return a measure of the change in skin, with shape (sources, words).
 
         Parameters
         ----------
@@ -161,7 +162,7 @@ class EditCell:
 
 
 def _skin_difference(change: SkinChange, fields: Sequence[str]) -> float:
-    """Return the first field minus the second; NaN if either is missing."""
+    """Return the first field of `SkinChange` minus the second; NaN if either is missing."""
     values = [getattr(change, field) for field in fields]
     if any(isinstance(value, Missing) for value in values):
         return np.nan
@@ -171,14 +172,14 @@ def _skin_difference(change: SkinChange, fields: Sequence[str]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class EditData:
-    """All data from which the scores of edits are computed.
+    """All data from which `askew edit` computes its scores.
 
     Attributes
     ----------
     groups : sequence of EditedGroup
         The groups with their edits.
     edit_prompts : mapping of str to sequence of str
-        Words that images are edited toward, keyed by the name of their set.
+        Words toward which images are edited, keyed by the name of their set.
     strengths : sequence of float
         Strengths of the edits, in (0, 1].
     readings : EditReadings
@@ -194,12 +195,12 @@ class EditData:
     scoring: Scoring
 
     def gender_changes(self, cells: Sequence[EditCell]) -> Floats:
-        """Return whether perceived gender changes in each edit, with one row per input image."""
+        """Return 1 for each edit that changes perceived gender, else 0; one row per input image."""
         labels = self.readings.labels.get(GENDER, {})
         return np.concatenate([cell.changes(labels) for cell in cells])
 
     def tone_changes(self, cells: Sequence[EditCell]) -> Floats:
-        """Return the change of ITA in each edit, in degrees, with one row per input image."""
+        """Return the change in ITA caused by each edit, in degrees, one row per input image."""
         return np.concatenate([cell.skin(self.readings, "ita") for cell in cells])
 
 

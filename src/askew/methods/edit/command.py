@@ -28,7 +28,7 @@ def edit(
     edit_prompts: shared.ListsOption = None,
     strengths: Annotated[
         Sequence[float] | None,
-        shared.numbers(float, "numbers from 0 to 1 with commas, such as 0.6,0.8,"),
+        shared.numbers(float, "numbers from 0 to 1, separated by commas, such as 0.6,0.8,"),
     ] = None,
     images: int | None = None,
     edit_args: Annotated[shared.SettingsOption, Parameter("--edit-arg")] = None,
@@ -59,19 +59,20 @@ def edit(
         Social groups, separated by commas. [default: the paper's four groups; with a folder, all of
         its groups]
     model
-        Model that edits: studio, diffusers/ID-OR-PATH, openai/MODEL. [default: studio]
+        Model that edits the images: studio, diffusers/ID-OR-PATH or openai/MODEL. [default: studio]
     edit_prompts
-        Set of words to edit toward, such as high-paid=doctor,CEO. May be repeated. [default: the
-        paper's professions]
+        Named set of words toward which images are edited, such as high-paid=doctor,CEO. May be
+        given more than once. [default: the paper's professions]
     strengths
-        Strengths of the edits, above 0 up to 1, separated by commas. [default: 0.6,0.8,1.0]
+        Strengths of the edits, greater than 0 and at most 1, separated by commas. [default:
+        0.6,0.8,1.0]
     images
-        Input images per group. [default: 25]
+        Number of input images per group. [default: 25]
     edit_args
-        Setting that the model uses only for edits, such as guidance_scale=7.5.
+        Setting of the model that applies only to edits, such as guidance_scale=7.5.
     resize
         Crop input images to a square, and resize them to this width and height in pixels. By
-        default they keep their size.
+        default, they keep their size.
     axes
         Axes on which input images and edits are labeled, separated by commas. [default: the eight
         axes of BiasConnect]
@@ -82,7 +83,7 @@ def edit(
         Pixels that count as skin: geometry (the cheeks of a detected face) or rule (all pixels of
         skin color). [default: geometry]
     plan
-        TOML file of the plan to run, such as plan.toml of a run.
+        TOML file with the plan to run, such as the plan.toml of an earlier run.
 
     Returns
     -------
@@ -92,8 +93,8 @@ def edit(
     Raises
     ------
     UsageError
-        If the request cannot be met, for example if the model cannot edit. A run that fails raises
-        other kinds of AskewError.
+        If the request cannot be met, for example if the model cannot edit. If the run itself fails,
+        another subclass of AskewError is raised.
     """
 
     def build() -> EditPlan:

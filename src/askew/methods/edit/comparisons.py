@@ -1,4 +1,4 @@
-"""Comparison of changes between groups, sets of edit prompts and strengths, and pooled groups."""
+"""Compare the effects of edits between groups, edit prompts and strengths, and pool groups."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, product
@@ -14,16 +14,17 @@ from askew.prompts.given import stated_value
 from askew.stats import clustered
 
 ComparedConditions = tuple[str, EditCondition, EditCondition]
-"""Kind of contrast, and the two conditions compared."""
+"""Kind of contrast, and the two conditions that it compares."""
 
 
 def contrasts(data: EditData) -> tuple[Contrast, ...]:
     """Compare groups, sets of edit prompts, and strengths.
 
-    All pairs of groups and of sets are compared, and the lowest with the highest strength.
+    Groups are compared in all pairs, and so are sets of edit prompts. The lowest strength is
+    compared with the highest.
 
-    Images with the same number are edited with the same noise in all groups, so they are compared
-    as pairs.
+    Images with the same number are edited with the same noise in all groups, so the comparisons are
+    paired.
 
     Parameters
     ----------
@@ -33,14 +34,15 @@ def contrasts(data: EditData) -> tuple[Contrast, ...]:
     Returns
     -------
     tuple of Contrast
-        q-values are corrected within each kind of contrast and score.
+        The contrasts. q-values are corrected over all contrasts of the same kind, separately for
+        each score.
     """
     entries = tuple(_contrast(data, *compared) for compared in _compared(data))
     return with_q(entries, lambda address: (entries[int(address[0])].contrast, address[1]))
 
 
 def _compared(data: EditData) -> Iterator[ComparedConditions]:
-    """Yield contrasts between groups, then for each group between sets and between strengths."""
+    """Yield all pairs of groups, and then, for each group, pairs of sets and pairs of strengths."""
     groups = [group.name for group in data.groups]
     strengths = sorted(data.strengths)
     for name, strength in product(data.edit_prompts, strengths):
@@ -125,7 +127,7 @@ def pooled(data: EditData) -> tuple[PooledChange, ...]:
     Returns
     -------
     tuple of PooledChange
-        Empty for an axis on which the names state fewer than two values.
+        Pooled changes. An axis has none if the names state fewer than two of its values.
     """
     entries = []
     for axis in (GENDER, "ethnicity"):
@@ -150,10 +152,7 @@ def pooled(data: EditData) -> tuple[PooledChange, ...]:
 
 
 def _groups_by_value(groups: Sequence[EditedGroup], axis: str) -> dict[str, list[EditedGroup]]:
-    """Return the groups, keyed by the value that their names state.
-
-    Empty for fewer than two values.
-    """
+    """Return the groups, keyed by the value in their names; empty if there is only one value."""
     by_value: dict[str, list[EditedGroup]] = {}
     for group in groups:
         value = stated_value(group.name, axis)
@@ -163,7 +162,7 @@ def _groups_by_value(groups: Sequence[EditedGroup], axis: str) -> dict[str, list
 
 
 def _changes(data: EditData, cells: Sequence[EditCell], rng: np.random.Generator) -> tuple[E, E]:
-    """Estimate the change of perceived gender and the change of ITA over all cells together."""
+    """Estimate the changes in perceived gender and ITA, pooled over all cells."""
     gender_change = or_missing(
         clustered.clustered_rate, data.gender_changes(cells), level=data.scoring.level
     )

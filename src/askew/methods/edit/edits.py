@@ -1,4 +1,4 @@
-"""Requests for edits, restored images and resized images, and the functions that make them."""
+"""Request and make edits, restored images and resized images."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,19 +23,19 @@ R = TypeVar("R", bound=PictureRequest)
 K = TypeVar("K", bound=Hashable)
 
 RESIZER = "cropped and resized"
-"""Name of the maker of resized images. It is part of their keys."""
+"""Name of the maker of resized images. It is part of the keys under which they are stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditPictureRequest(PictureRequest):
-    """Request for an image that is made from another image.
+    """Request to make an image from another image.
 
     Attributes
     ----------
     of : Picture
         The input image.
     strength : float
-        Strength of an edit, in (0, 1]. 0 for other images.
+        Strength of the edit, in (0, 1]. 0 if the image is not an edit.
     """
 
     of: Picture
@@ -44,9 +44,9 @@ class EditPictureRequest(PictureRequest):
 
 @dataclass(frozen=True)
 class FunctionMaker(Generic[R]):
-    """Maker of images that calls a function.
+    """Maker of images that calls a function to make them.
 
-    It can be sent to another process.
+    The maker can be pickled and sent to another process.
 
     Attributes
     ----------
@@ -55,13 +55,13 @@ class FunctionMaker(Generic[R]):
     batch_size : int
         Maximum number of requests per call.
     make : callable
-        Returns one output per request.
+        Function that returns one output per request.
     seeded : bool
-        Whether equal requests always give the same image.
+        True if equal requests always result in the same image.
     concurrency : int
-        Number of simultaneous calls.
+        Maximum number of simultaneous calls.
     is_called : bool
-        Whether a server makes the images.
+        True if a server makes the images.
     """
 
     name: str
@@ -81,14 +81,14 @@ def resized_sources(run: Run, sources: Outcomes, side: int) -> dict[str, tuple[O
     run : Run
         Run that stores the images.
     sources : mapping of str to sequence of Outcome
-        Input images by group.
+        Input images, keyed by group.
     side : int
         Width and height in pixels.
 
     Returns
     -------
     mapping of str to tuple of Outcome
-        Resized images by group.
+        Resized images, keyed by group.
     """
 
     def request(_: str, number: int, source: Picture) -> EditPictureRequest:
@@ -110,7 +110,7 @@ def edited_groups(
 ) -> tuple[EditedGroup, ...]:
     """Encode and decode all input images, and make all edits, in a fixed order.
 
-    Identical input images are edited separately, with different noise.
+    Identical input images are edited separately and with different noise.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def edited_groups(
     editor : Editor
         Model that edits.
     sources : mapping of str to sequence of Outcome
-        Input images by group.
+        Input images, keyed by group.
 
     Returns
     -------
@@ -188,7 +188,7 @@ def wanted_edit(
 ) -> EditPictureRequest:
     """Return the request for an edit.
 
-    Images with the same number have the same seed in all groups and at all strengths. They form
+    Images with the same number have the same seed in all groups and at all strengths, and so form
     pairs.
 
     Parameters
@@ -198,7 +198,7 @@ def wanted_edit(
     source : Picture
         The input image.
     number : int
-        Number of the input image in its group, from 0.
+        Number of the input image within its group, counted from 0.
     word : str
         Word to edit toward.
     strength : float
@@ -225,7 +225,10 @@ def _made(
     rows: Mapping[K, Sequence[Outcome]],
     request: Callable[[K, int, Picture], R],
 ) -> dict[K, tuple[Outcome, ...]]:
-    """Make one new image from each image of each row. Images with equal keys are made only once."""
+    """Make a new image from each image in each row.
+
+    Requests with the same key are made only once.
+    """
     requests: dict[K, list[R | Missing]] = {}
     for place, row in rows.items():
         requests[place] = [
@@ -246,7 +249,7 @@ def _image(wanted: PictureRequest | Missing, images: Mapping[str, Outcome]) -> O
 
 
 def resized(side: int, wanted: Sequence[EditPictureRequest]) -> list[MakerOutput]:
-    """Return input images, cropped and resized to squares of `side` pixels."""
+    """Crop and resize the requested input images to squares with sides of `side` pixels."""
     outputs = []
     for request in wanted:
         image = opened(request.of.path)
@@ -256,14 +259,14 @@ def resized(side: int, wanted: Sequence[EditPictureRequest]) -> list[MakerOutput
 
 
 def restored(editor: Restorer, wanted: Sequence[EditPictureRequest]) -> list[MakerOutput]:
-    """Return input images, encoded and decoded by the autoencoder of a model."""
+    """Encode and decode the requested input images with the autoencoder of a model."""
     with provider(editor.name, "encoding and decoding images"):
         images = editor.encode_decode([opened(request.of.path) for request in wanted])
         return [MakerOutput(encoded(image)) for image in images]
 
 
 def edited(editor: Editor, wanted: Sequence[EditPictureRequest]) -> list[MakerOutput]:
-    """Return edits of input images by a model."""
+    """Edit the requested input images with a model."""
     with provider(editor.name, f"editing toward {wanted[0].prompt!r}"):
         requests = [
             EditRequest(

@@ -1,4 +1,4 @@
-"""The page's section on average faces ("downstream" paper, figures 1, 14, 15, tables 1 to 3)."""
+"""Section of the page on average faces ("downstream" paper, figures 1, 14, 15, tables 1 to 3)."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ FaceKey = tuple[str, str | None, float | None]
 
 
 def face_blocks(findings: EditFindings, media: Media) -> Iterator[b.Block]:
-    """Yield the average faces of all groups and their skin tones; nothing without a detector.
+    """Yield the average faces of all groups and their skin tones, if faces were detected.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ def face_blocks(findings: EditFindings, media: Media) -> Iterator[b.Block]:
             shots.append(shot(media, faces[key].picture, alt, caption))
         rows.append(b.PictureRow(shots=tuple(shots), label=shorten(group, 40)))
     text = (
-        "Each image is the mean of all images with exactly one detected face, after aligning the "
-        "eyes and nose. The caption gives the ITA (larger values mean lighter skin) and the number "
-        "of averaged images."
+        "Each average face is the mean of all images that have exactly one detected face, "
+        "aligned by the eyes and nose. The caption gives the ITA (larger values mean lighter "
+        "skin) and the number of averaged images."
     )
     yield b.Paragraph(text, muted=True)
     yield b.PictureGrid(
@@ -51,7 +51,7 @@ def face_blocks(findings: EditFindings, media: Media) -> Iterator[b.Block]:
 
 
 def _tones(findings: EditFindings) -> dict[FaceKey, b.E]:
-    """Return a table of the ITA of all average faces."""
+    """Return the ITA of each average face, keyed by group, set of edit prompts and strength."""
     tones: dict[FaceKey, b.E] = {}
     for entry in findings.editing:
         if entry.average_face is not None:
@@ -82,9 +82,9 @@ def _tone_chart(findings: EditFindings) -> b.IntervalChart:
     ]
     mask = "by skin color" if findings.plan.skin == "rule" else "on the cheeks"
     caption = (
-        "ITA of the edits' average face minus ITA of the input images' average face, measured "
-        f"{mask}. Before and after: ITA and class of both faces, by the scheme {SCHEME} "
-        "(tables 1 to 3 of the paper)"
+        "ITA of the average face of the edits minus ITA of the average face of the input images, "
+        f"measured {mask}. Before and after: ITA and skin tone class of the two faces, according "
+        f"to the scheme {SCHEME} (tables 1 to 3 of the paper)"
     )
     return b.IntervalChart(
         caption=caption,
@@ -107,5 +107,5 @@ def _tone_row(entry: Editing, face: FaceTone) -> b.IntervalRow:
 
 
 def _tone_cell(ita: b.E) -> b.Content:
-    """Return an ITA, with the name of its class of skin tones."""
+    """Return an ITA and the name of its skin tone class, such as "tan"."""
     return f"{w.number(ita.value, 2)}, {tone(ita.value)}" if isinstance(ita, Estimate) else ita

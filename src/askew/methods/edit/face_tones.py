@@ -1,7 +1,7 @@
-"""Skin tone of average faces ("downstream", tables 1 to 3).
+"""Measure the skin tone of average faces ("downstream" paper, tables 1 to 3).
 
-The mask determines which pixels count as skin: with `rule`, all pixels of skin color, as in the
-paper; with `geometry`, the cheeks of an aligned face.
+The mask determines which pixels count as skin. With `rule`, these are all pixels whose color is a
+skin color, as in the paper. With `geometry`, they are the cheeks of an aligned face.
 """
 
 from collections.abc import Sequence
@@ -24,8 +24,10 @@ FACE_DRAWS = 200
 """Maximum number of bootstrap samples. askew computes an average face for each sample."""
 
 THINNED = 2
-"""Bootstrap samples use only every second row and column of an average face. This is sufficient
-because average faces are smooth."""
+"""Step between the rows and columns of an average face that bootstrap samples use.
+
+Every second row and column is enough because average faces are smooth.
+"""
 
 CHEEK_MASK = cheek_mask((FRAME, FRAME), CANONICAL)
 """Pixels of the cheeks in an aligned face."""
@@ -40,11 +42,11 @@ class AverageTone:
     ita : float or Missing
         ITA in degrees.
     draws : ndarray, shape (draws,)
-        ITA in each bootstrap sample of the input images. NaN where a sample has no skin.
+        ITA in each bootstrap sample of the input images. NaN if a sample shows no skin.
     faces : int
         Number of averaged faces.
     sources : int
-        Number of input images to which these faces belong.
+        Number of input images from which these faces come.
     """
 
     ita: float | Missing
@@ -56,26 +58,26 @@ class AverageTone:
 def average_tones(
     cell: EditCell, readings: EditReadings, rng: np.random.Generator, scoring: Scoring
 ) -> FaceTone | None:
-    """Compute the ITA of the average faces of input images and edits, and the difference.
+    """Compute the ITA of the average input face and the average edited face, and their difference.
 
     Intervals come from a percentile bootstrap that resamples input images together with their
-    edits. Samples without skin are left out.
+    edits. Samples that show no skin are left out.
 
     Parameters
     ----------
     cell : EditCell
-        A group with some of its edits.
+        A group and some of its edits.
     readings : EditReadings
-        Aligned faces, and the mask of skin.
+        Aligned faces, and the mask that selects skin.
     rng : Generator
-        Random generator of the bootstrap.
+        Random generator for the bootstrap.
     scoring : Scoring
         Number of bootstrap samples, at most `FACE_DRAWS`, and confidence level.
 
     Returns
     -------
     FaceTone or None
-        ITA in degrees. None without a face detector.
+        ITA in degrees. None if faces were not detected.
     """
     if not readings.faces:
         return None
@@ -123,14 +125,14 @@ def _estimate(tone: AverageTone, level: float, null: float | None = None) -> E:
 
 @dataclass(frozen=True, slots=True)
 class FaceSums:
-    """Sums over the aligned faces of each input image, or of its edits.
+    """Sums of aligned faces: for each input image, its own face or the faces in its edits.
 
     Attributes
     ----------
     pixels : ndarray, shape (sources, height, width, 3)
-        Sums of the faces.
+        Sum of the faces for each input image.
     counts : ndarray of int, shape (sources,)
-        Number of faces.
+        Number of faces in each sum.
     cheeks : ndarray of bool, shape (height, width)
         Pixels of the cheeks.
     mask : str
@@ -143,7 +145,7 @@ class FaceSums:
     mask: str
 
     def thinned(self) -> "FaceSums":
-        """Return the sums of faces, at every second row and column only."""
+        """Return the sums with only every second row and column of pixels."""
         return FaceSums(
             pixels=np.ascontiguousarray(self.pixels[:, ::THINNED, ::THINNED]),
             counts=self.counts,
@@ -152,7 +154,7 @@ class FaceSums:
         )
 
     def tone(self, weights: Floats) -> float | Missing:
-        """Return the ITA of the average face, computed with a weight for each input image."""
+        """Return the ITA of the average face, in which each input image has a weight."""
         total = float(weights @ self.counts)
         if not total:
             return Missing("no_face", "no image has exactly one detected face")
@@ -164,7 +166,7 @@ class FaceSums:
 def _average_tone(
     rows: Sequence[Sequence[Outcome]], readings: EditReadings, weights: Floats
 ) -> AverageTone:
-    """Return the ITA of the average face over rows of images, one row per input image."""
+    """Return the ITA of the average face of all images in `rows`, with its bootstrap samples."""
     sums = _face_sums(rows, readings)
     thin = sums.thinned()
     draws = []

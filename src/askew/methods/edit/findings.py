@@ -26,14 +26,15 @@ Strength = Annotated[float, IdentifyingField()]
 
 @record
 class EditSet(PictureSet):
-    """An image set of one group: input images, restored images or edits.
+    """An image set of a group: its input images, restored images or edits.
 
-    Input images have no axis. Edits have a word toward which they were edited, and a strength.
+    Sets of input images have no axis. Sets of edits have a strength, and the word toward which the
+    images were edited.
 
     Attributes
     ----------
     target : str or None
-        Word that the images were edited toward.
+        Word toward which the images were edited.
     strength : float or None
         Strength of the edits, in (0, 1].
     """
@@ -44,14 +45,14 @@ class EditSet(PictureSet):
 
 @record
 class MissingEdits(MissingPictures):
-    """Test whether images of some groups are missing more often than images of other groups.
+    """Test of whether images of some groups are missing more often than images of other groups.
 
     Attributes
     ----------
     targets : str or None
         Name of a set of edit prompts. None for input images.
     of : "pictures" or "faces"
-        What is missing: images, or a detected face in input images.
+        "pictures" counts missing images, and "faces" counts input images without a detected face.
     """
 
     targets: str | None
@@ -60,14 +61,14 @@ class MissingEdits(MissingPictures):
 
 @record
 class Coverage:
-    """Share of the image that the mask of skin covers.
+    """Share of the image that the skin mask covers.
 
     Attributes
     ----------
     mask : str
         Pixels that count as skin: "rule" or "geometry".
     before, after : float or None
-        Mean share of input images and of edits, in [0, 1].
+        Mean share in the input images and in the edits, in [0, 1].
     """
 
     mask: Annotated[str, IdentifyingField(False)]
@@ -77,7 +78,7 @@ class Coverage:
 
 @record
 class FaceTone:
-    """ITA in degrees of two average faces: of all input images, and of all their edits."""
+    """ITA, in degrees, of the average face of all input images and that of all their edits."""
 
     ita_before: E
     ita_after: E
@@ -86,7 +87,7 @@ class FaceTone:
 
 @record
 class Editing:
-    """Changes due to the edits of a group's images toward a set of edit prompts at one strength.
+    """Changes caused by editing a group's images toward one set of edit prompts at one strength.
 
     Attributes
     ----------
@@ -103,34 +104,35 @@ class Editing:
     missing : mapping of reason to int
         Number of missing edits.
     gender_change : Estimate or Missing
-        Share of edits whose perceived gender differs from that of their input image. `null` is
-        `floor`.
+        Share of edits whose perceived gender differs from the perceived gender of their input
+        image. `null` is `floor`.
     floor : Estimate or Missing
-        The same share for images that were only encoded and decoded.
+        Share of input images whose perceived gender changes when the model merely encodes and
+        decodes them.
     gender_table : mapping of label to mapping of label to int
         Number of edits, keyed by the label of the input image and then by the label of the edit.
     gender_before : mapping of label to int
-        Number of input images that have at least one labeled edit, keyed by the input image's
-        label. Each image counts once.
+        Number of input images with at least one labeled edit, keyed by the input image's label.
+        Each image counts once.
     target_seen : Estimate or Missing
-        Share of edits that show the word that they were edited toward.
+        Share of edits that show the word toward which they were edited.
     ita_before, ita_after, ita_change : Estimate or Missing
         ITA of skin in degrees.
     lightness_change, background_change : Estimate or Missing
-        Change of the lightness L*, in skin and in all other pixels.
+        Change in lightness L*, for skin and for all other pixels.
     beyond_exposure : Estimate or Missing
-        Change of the skin's lightness L* minus the change of L* in all other pixels.
+        Change in the lightness L* of skin, minus the change in L* of all other pixels.
     coverage : Coverage
-        Size of the mask of skin.
+        Share of the images that the skin mask covers.
     average_face : FaceTone or None
         Skin tone of average faces. None without a face detector.
     other_axes, other_floors : mapping of axis to Estimate or Missing
-        The same scores as `gender_change` and `floor`, for the other axes.
+        Scores defined like `gender_change` and `floor`, for the other axes.
     identity : Estimate or Missing
         Cosine similarity between input images and their edits.
     ita_changes : tuple of float or None
-        Mean change of ITA over the edits of each input image, in the order of `sets[].pictures`.
-        None where it was not measured.
+        Change in ITA of each input image, averaged over its edits, in the order of
+        `sets[].pictures`. None where the change was not measured.
     """
 
     group: str
@@ -173,7 +175,7 @@ class EditCondition:
 
 @record
 class Contrast:
-    """Difference between the changes under two conditions, computed as the second minus the first.
+    """Difference in change between two conditions: the second minus the first.
 
     Attributes
     ----------
@@ -182,7 +184,7 @@ class Contrast:
     first, second : EditCondition
         The conditions.
     gender_change, ita_change : Estimate or Missing
-        Differences of the scores of `Editing`.
+        Differences in the scores of the same name in `Editing`.
     """
 
     contrast: str
@@ -194,7 +196,7 @@ class Contrast:
 
 @record
 class PooledChange:
-    """Pooled changes of all groups whose names state the same value of an axis.
+    """Changes pooled over all groups whose names state the same value of an axis.
 
     Attributes
     ----------
@@ -207,7 +209,7 @@ class PooledChange:
     strength : float
         Strength of the edits, in (0, 1].
     gender_change, ita_change : Estimate or Missing
-        The scores of `Editing`.
+        The pooled scores of the same name in `Editing`.
     """
 
     axis: str
@@ -258,23 +260,24 @@ class EditFindings(Head):
     sets : tuple of EditSet
         All images.
     sources : Identity
-        Model or collection from which the input images come. `model` is the model that edited them.
+        Model or collection from which the input images come. The field `model` is the model that
+        edited the images.
     landmarks : str or None
         Fingerprint of the face detector.
     missing_pictures : tuple of MissingEdits
-        Tests whether images are missing more often in some groups.
+        Tests of whether images are missing more often in some groups than in others.
     showing : tuple of GroupCheck
-        Group checks of the input images.
+        For each group, how many of its input images show what the group's name states.
     neutrality : tuple of Neutrality
-        Neutrality of the input images.
+        For each group, how many of its input images already show an edit prompt.
     average_faces : tuple of AverageFace
         Average faces.
     editing : tuple of Editing
         Scores for each group, set of edit prompts and strength.
     editing_contrasts : tuple of Contrast
-        Differences between the scores.
+        Differences in scores between groups, sets of edit prompts and strengths.
     editing_pooled : tuple of PooledChange
-        Scores pooled over groups of the same gender or ethnicity.
+        Scores pooled over groups that have the same gender or ethnicity.
     """
 
     plan: EditPlan
@@ -298,11 +301,11 @@ SCORES = (
     "identity",
     "target_seen",
 )
-"""Fields of `Editing` that conditions of --fail-if can use as scores."""
+"""Fields of `Editing` that --fail-if conditions can use as scores."""
 
 
 def scores_of(field: str, findings: EditFindings) -> Iterator[LocatedEstimate]:
-    """Return the estimates of a field of `Editing`, for conditions of --fail-if."""
+    """Yield the estimates in a field of `Editing`, for --fail-if conditions."""
     return (located for located in scored(findings.editing) if located.address[1] == field)
 
 
@@ -332,7 +335,7 @@ class EditingResult(Result[EditPlan, EditFindings]):
                 return entry
         strengths = ", ".join(f"{known:g}" for known in self.plan.strengths)
         raise UsageError(
-            f"this run has no edits of {group!r} toward {targets!r} at strength {strength:g}. "
-            f"Groups: {', '.join(self.plan.groups)}. "
-            f"Sets of edit prompts: {', '.join(self.plan.edit_prompts)}. Strengths: {strengths}"
+            f"this run contains no edits of {group!r} toward {targets!r} at strength "
+            f"{strength:g}. Groups: {', '.join(self.plan.groups)}. Sets of edit prompts: "
+            f"{', '.join(self.plan.edit_prompts)}. Strengths: {strengths}"
         )

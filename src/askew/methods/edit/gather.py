@@ -1,4 +1,4 @@
-"""The costly part of `askew edit`: input images, edits, labels and measurements."""
+"""Run the costly part of `askew edit`: obtain input images, edits, labels and measurements."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ LISTED_SIZES = 3
 
 @dataclass(frozen=True, slots=True)
 class EditsGathered(GatheredData):
-    """All that a run obtained.
+    """All data that a run of `askew edit` obtained.
 
     Attributes
     ----------
@@ -59,11 +59,11 @@ class EditsGathered(GatheredData):
     readings : EditReadings
         Labels and measurements.
     showing : tuple of GroupCheck
-        Group checks of the input images.
+        For each group, how many of its input images show what the group's name states.
     neutrality : tuple of Neutrality
-        Neutrality of the input images.
+        For each group, how many of its input images already show an edit prompt.
     average_faces : tuple of AverageFace
-        Average faces. Empty without a face detector.
+        Average faces. Empty if faces were not detected.
     """
 
     sources: Identity
@@ -84,7 +84,7 @@ class EditTools:
     model : Model
         Model under test.
     editor : Editor
-        The editor that belongs to the model.
+        Editor that uses the model.
     source : Model or Collection
         Model or collection from which the input images come.
     embedder : Embedder or None
@@ -182,7 +182,7 @@ def _social_groups(plan: EditPlan) -> list[SocialGroup]:
 
 
 def _editable_sources(plan: EditPlan, run: Run, tools: EditTools, drawn: Outcomes) -> Outcomes:
-    """Check the input images, and return them, resized if the plan requires it."""
+    """Resize the input images if the plan requires it, and check that the model can edit them."""
     sources = resized_sources(run, drawn, plan.resize) if plan.resize else drawn
     check_filled(sources, f"{tools.source.name}, cropped and resized")
     _check_editable(plan, run, tools.editor, present(sources))
@@ -190,7 +190,7 @@ def _editable_sources(plan: EditPlan, run: Run, tools: EditTools, drawn: Outcome
 
 
 def _check_editable(plan: EditPlan, run: Run, editor: Editor, sources: Sequence[Picture]) -> None:
-    """Raise UsageError unless the model can edit all input images at all strengths."""
+    """Raise UsageError if the model cannot edit all input images at all strengths."""
     by_size: dict[tuple[int, int], Picture] = {}
     for picture, size in zip(sources, run.look(size_of, sources), strict=True):
         if not isinstance(size, Missing):
@@ -202,21 +202,21 @@ def _check_editable(plan: EditPlan, run: Run, editor: Editor, sources: Sequence[
         ]
         raise UsageError(
             f"the input images have {len(by_size)} different sizes, such as "
-            f"{', '.join(examples)}, but a model edits images of one size. Crop and resize them "
-            "to the size of the model, as in --resize 512"
+            f"{', '.join(examples)}, but the model needs images of the same size. Crop and resize "
+            "them to the model's size, for example with --resize 512"
         )
     for size in by_size:
         editor.check(size, plan.strengths)
 
 
 def _warnings(plan: EditPlan, tools: EditTools) -> list[str]:
-    """Return warnings about skin tone and unknown words."""
+    """Return warnings about skin tone, the missing autoencoder and unknown words."""
     warnings = []
     if plan.skin == "rule":
         warnings.append(
-            "skin is detected by its color in the complete image. Walls and clothes of this color "
-            "count as skin, so skin tones cannot be compared between groups. Use --skin geometry, "
-            "which measures the cheeks of faces"
+            "skin is detected by color anywhere in the image. Walls and clothes with a skin "
+            "color count as skin, so skin tones cannot be compared between groups. Use --skin "
+            "geometry, which measures the cheeks of detected faces"
         )
     elif tools.finder is None:
         warnings.append(
@@ -224,8 +224,8 @@ def _warnings(plan: EditPlan, tools: EditTools) -> list[str]:
         )
     if not isinstance(tools.editor, Restorer):
         warnings.append(
-            f"the autoencoder of {tools.editor.name} is not accessible, so changes of labels are not "
-            "compared with the changes after only encoding and decoding"
+            f"the autoencoder of {tools.editor.name} is not accessible, so label changes are not "
+            "compared with those caused by encoding and decoding alone"
         )
     unknown = [word for word in plan.words if tools.model.unknown_words(prompt_of(word))]
     if unknown:

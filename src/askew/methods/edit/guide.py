@@ -1,4 +1,4 @@
-"""The guide that explains terms and scores on the page of `askew edit`."""
+"""Explain the terms and scores on the page of `askew edit`."""
 
 from askew.measure.skin import SCHEME
 from askew.methods.edit.plan import EditPlan
@@ -8,30 +8,30 @@ from askew.pages.blocks import Section
 TERMS = (
     (
         "Strength",
-        "Share of the denoising steps that an edit repeats. At strength 0, an image does not change. Strength 1 "
-        "is text-to-image: an edit keeps nothing of its input image. The headline reports the "
-        "largest strength below 1.",
+        "Share of the denoising steps that an edit repeats. At strength 0, the image does not "
+        "change. Strength 1 is text-to-image generation, which keeps nothing of the input image. "
+        "The headline reports the largest strength below 1.",
     ),
     (
         "Floor",
-        "Share of images whose label changes after only encoding and decoding by the model. The "
-        "corrected score is 0 at this share, and 1 if all labels change. The q-value tests "
-        "whether edits change more labels than this floor.",
+        "Share of images whose label changes when the model merely encodes and decodes them. The "
+        "corrected score is 0 at this share, and 1 if all labels change. The q-value belongs to "
+        "a test of whether edits change more labels than this floor.",
     ),
     (
         "ITA",
         f"The individual typology angle: larger values mean lighter skin. The scheme {SCHEME} "
         "(Chardon et al. 1991, with Del Bino and Bernerd 2013) calls skin very light above 55°, "
-        "light from 41 to 55, intermediate from 28 to 41, tan from 10 to 28, brown from −30 to "
-        "10, and dark below. The mask `rule`, which detects skin by its color, counts some walls "
-        "and clothes as skin and misses very dark skin. The cheeks of detected faces avoid both "
-        "errors.",
+        "light from 41° to 55°, intermediate from 28° to 41°, tan from 10° to 28°, brown from "
+        "−30° to 10°, and dark below −30°. The mask `rule`, which detects skin by its color, "
+        "counts some walls and clothes as skin and misses very dark skin. Measuring only the "
+        "cheeks of detected faces avoids both errors.",
     ),
     (
         "Similarity",
         "Cosine similarity between the embeddings of an input image and its edit. The gray value "
-        "is the mean similarity between an edit and the other input images of its group. If an "
-        "edit is equally similar to the other input images, it no longer shows the same person.",
+        "is the mean similarity between an edit and the other input images of its group. An edit "
+        "that is as similar to them as to its own input image no longer shows the same person.",
     ),
 )
 
@@ -42,9 +42,9 @@ LIMITS = (
 
 SOURCE = (
     "Saravanan et al., “Exploring Social Bias in Downstream Applications of Text-to-Image "
-    "Foundation Models”, 2023. Images are edited image-to-image toward “A color photograph of a …, "
-    "headshot, high-quality.” Images with the same number are edited with the same noise in all "
-    "groups and at all strengths."
+    "Foundation Models”, 2023. The model edits each image (image-to-image) toward “A color "
+    "photograph of a …, headshot, high-quality.” Images with the same number are edited with the "
+    "same noise in all groups and at all strengths."
 )
 
 METHOD = (
@@ -55,7 +55,7 @@ METHOD = (
     ),
     (
         "Intervals of means",
-        "bootstrap over input images; average faces are computed anew for each sample",
+        "bootstrap over input images; average faces are recomputed for each sample",
     ),
     (
         "p",
@@ -66,8 +66,10 @@ METHOD = (
 
 
 def reading(plan: EditPlan) -> Section:
-    """Return how the scores are defined and computed."""
-    mask = "the cheeks, by landmarks; in average faces, the cheeks of the aligned frame"
+    """Return the section that explains how the scores are defined and computed."""
+    mask = (
+        "the cheeks, located by facial landmarks; in average faces, the cheeks of the aligned frame"
+    )
     if plan.skin == "rule":
         mask = "bounds on RGB and YCbCr"
     skin = f"{mask}; ITA = atan2(mean L* − 50, mean b*), each mean within one standard deviation"

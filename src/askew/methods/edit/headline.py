@@ -1,4 +1,4 @@
-"""The headline of a page about edits: sentences on perceived gender and skin tone."""
+"""Write the headline of a page about edits: sentences on perceived gender and skin tone."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,15 +10,15 @@ from askew.types import Estimate
 
 
 def headline_strength(plan: EditPlan) -> float:
-    """Return the largest strength below 1, or 1 if there is none.
+    """Return the largest strength below 1; if there is none, return 1.
 
-    Below 1, edits keep part of the input image.
+    At strengths below 1, edits keep part of the input image.
     """
     return max((strength for strength in plan.strengths if strength < 1), default=1.0)
 
 
 def answer(findings: EditFindings) -> str:
-    """Return the headline: which groups change significantly at the headline's strength.
+    """Return the headline, which names the groups that change significantly at one strength.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def answer(findings: EditFindings) -> str:
     Returns
     -------
     str
-        Sentences on perceived gender, then on skin tone, for each set of edit prompts.
+        Sentences for each set of edit prompts, first on perceived gender and then on skin tone.
     """
     strength = headline_strength(findings.plan)
     by_prompts = _entries_by_prompts(findings.editing, strength)
@@ -40,7 +40,9 @@ def answer(findings: EditFindings) -> str:
             sentences.append(gender_sentence(entries, findings.editing_contrasts, unchanged))
     sentences += [skin_sentence(entries) for entries in by_prompts.values()]
     if strength == 1:
-        sentences.append("Strength 1 is text-to-image: an edit keeps nothing of its input image.")
+        sentences.append(
+            "Strength 1 is text-to-image generation, which keeps nothing of the input image."
+        )
     text = " ".join(filter(None, sentences))
     return text or "Nothing could be measured, because no image has a label."
 
@@ -67,14 +69,14 @@ def gender_sentence(
     entries : sequence of Editing
         Scores of all groups, for one set of edit prompts and one strength.
     contrasts : sequence of Contrast
-        Differences of the groups.
+        Differences between conditions, among them those between groups.
     unchanged : sequence of str
-        Names of all sets of edit prompts without a significant change.
+        Names of all sets of edit prompts for which no group changes significantly.
 
     Returns
     -------
     str
-        Empty if no group has an estimate.
+        The sentence; empty if no group has an estimate.
     """
     changes = _changes(entries)
     if not changes:
@@ -101,13 +103,13 @@ def gender_sentence(
 
 
 def _changes(entries: Sequence[Editing]) -> dict[str, Estimate]:
-    """Return a phrase with the change of perceived gender in each group that has an estimate."""
+    """Return the estimated change in perceived gender of each group that has an estimate."""
     scores = {entry.group: entry.gender_change for entry in entries}
     return {group: score for group, score in scores.items() if isinstance(score, Estimate)}
 
 
 def _differ(contrast: Contrast, conditions: set[EditCondition]) -> bool:
-    """Check whether the change of perceived gender differs significantly between two conditions."""
+    """Check whether a contrast finds a significant difference between two conditions."""
     compared = {contrast.first, contrast.second}
     return compared == conditions and w.has_significant_q(contrast.gender_change)
 
@@ -127,7 +129,7 @@ def skin_sentence(entries: Sequence[Editing]) -> str:
     Returns
     -------
     str
-        Empty if no change is significant, or if skin was not measured on faces.
+        The sentence; empty if no change is significant, or if skin was not measured on faces.
     """
     lighter = []
     darker = []

@@ -1,4 +1,4 @@
-"""The page of `askew edit`, which shows how edits change the images of each group."""
+"""Build the page of `askew edit`, which shows how edits change the images of each group."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,8 +19,8 @@ from askew.parts.sources.words import group_check_fact, group_check_section, neu
 from askew.parts.survey.sentences import missing_sentence
 from askew.types import Estimate
 
-FLOOR = ("floor", "share that changes after only encoding and decoding")
-OTHERS = ("others", "similarity between the edited image and the other input images in the group")
+FLOOR = ("floor", "share that changes when images are merely encoded and decoded")
+OTHERS = ("others", "similarity between an edit and the other input images of its group")
 
 
 FIRST_GROUPS = 2
@@ -68,7 +68,7 @@ def page(findings: EditFindings, media: Media) -> b.Page:
 
 def _missing_subject(entry: MissingEdits) -> str:
     if entry.targets:
-        return f"edits toward {shorten(entry.targets, 30)} (any of an input image)"
+        return f"edits toward {shorten(entry.targets, 30)} (at least one per input image)"
     return "faces in input images" if entry.of == "faces" else "input images"
 
 
@@ -118,12 +118,12 @@ class EditView:
     media: Media
 
     def first_screen(self) -> b.FirstScreen:
-        """Return a chart of perceived gender, and input images above their edits."""
+        """Return a chart of perceived gender, and a grid of input images above their edits."""
         groups = list(self.findings.plan.groups)[:FIRST_GROUPS]
         return b.FirstScreen(tuple(self.gender[:1]), tuple(map(self._first_edits, groups)))
 
     def _first_edits(self, group: str) -> b.PictureGrid:
-        """Return input images of a group above their edits toward the first words."""
+        """Return a grid with a group's input images above their edits toward the first words."""
         plan = self.findings.plan
         strength = headline_strength(plan)
         rows: list[b.PictureRow] = []
@@ -137,17 +137,20 @@ class EditView:
 
     @cached_property
     def gender(self) -> list[b.Block]:
-        """Charts of perceived gender before and after edits, then of how often it changes."""
+        """Charts of perceived gender before and after edits, and of how often it changes."""
         return list(self._gender())
 
     def _gender(self) -> Iterator[b.Block]:
-        """Yield the perceived gender before and after edits, and how often it changes."""
+        """Yield charts of perceived gender before and after edits, and of how often it changes."""
         strength = headline_strength(self.findings.plan)
-        caption = f"Perceived gender of input images and of edits at strength {strength:g}"
+        caption = f"Perceived gender in input images and in edits at strength {strength:g}"
         bars = [bar for bar in self._gender_bars(strength) if bar.n]
         yield b.ValueChart(caption=caption, groups=tuple(bars), heading="Group", tested="Change")
         chart = b.IntervalChart(
-            caption="Edits toward {} whose perceived gender differs from their input image",
+            caption=(
+                "Share of edits toward {} whose perceived gender differs from that of their "
+                "input image"
+            ),
             heading="Group",
             rows=(),
             name="change",
@@ -155,11 +158,13 @@ class EditView:
             chance=FLOOR,
         )
         yield from self._by_prompts("gender_change", chart)
-        caption = "Edits whose perceived gender changes ({}, left)"
+        caption = (
+            "Share of edits with another perceived gender than their input image ({}, left panel)"
+        )
         yield self._pooled(GENDER, "gender_change", "share", caption)
 
     def _gender_bars(self, strength: float) -> Iterator[b.ValueGroup]:
-        """Yield bars for each group: one for input images, then one per set of edit prompts."""
+        """Yield bars for each group: one for its input images, and one per set of edit prompts."""
         plan = self.findings.plan
         values = next(axis.values for axis in plan.axes if axis.name == GENDER)
         first = next(iter(plan.edit_prompts))
@@ -171,10 +176,10 @@ class EditView:
             yield _edit_bar(entry, values)
 
     def skin(self) -> Iterator[b.Block]:
-        """Yield charts of the changes in skin tone."""
+        """Yield charts of how edits change skin tone."""
         chart = b.IntervalChart(
-            caption="Skin tone of edits toward {} minus that of their input images "
-            "(ITA in degrees; positive: lighter)",
+            caption="Skin tone of edits toward {} minus skin tone of their input images (ITA in "
+            "degrees; positive means lighter)",
             heading="Group",
             rows=(),
             name="change",
@@ -183,7 +188,7 @@ class EditView:
             more=("before", "after"),
         )
         yield from self._by_prompts("ita_change", chart, more=("ita_before", "ita_after"))
-        caption = "Change of ITA in degrees, positive: lighter ({}, middle)"
+        caption = "Change in ITA in degrees; positive means lighter ({}, middle panel)"
         yield self._pooled("ethnicity", "ita_change", "degrees", caption)
 
     def axes(self) -> b.Table:
@@ -191,9 +196,9 @@ class EditView:
         axes = [axis.name for axis in self.findings.plan.axes if axis.name != GENDER]
         by_strength = sorted(self.findings.editing, key=lambda entry: -entry.strength)
         return b.Table(
-            caption="Edits whose label on an axis differs from the label of their input image. Bold: "
-            "significantly more often than after only encoding and decoding (q < 0.05). Prompt "
-            "shown: edits that show their edit prompt",
+            caption="Share of edits whose label on an axis differs from the label of their input "
+            "image. Bold: significantly larger than when images are merely encoded and "
+            "decoded (q < 0.05). Prompt shown: share of edits that show their edit prompt",
             columns=(
                 "Group",
                 "Edit prompts",
@@ -218,7 +223,7 @@ class EditView:
         return self._by_prompts("identity", chart)
 
     def differences(self, score: str, name: str, unit: str, scale: b.Scale) -> b.Details:
-        """Return the differences between groups, edit prompts and strengths.
+        """Return a folded chart of the differences between groups, edit prompts and strengths.
 
         Parameters
         ----------
@@ -246,11 +251,14 @@ class EditView:
         return b.Details(f"{w.capital(name)}: {significant} of {len(rows)} significant", (chart,))
 
     def pictures(self) -> Iterator[b.Details]:
-        """Yield the first input images of each group, along with their edits toward each word."""
+        """Yield, for each group and word, the first input images above their edits."""
         plan = self.findings.plan
         rows_per_word = len(plan.strengths) + 1
         most = max(1, min(12, TOTAL // (len(plan.groups) * len(plan.words) * rows_per_word)))
-        caption = f"Run seed {plan.seed}; below each input image its edits by strength"
+        caption = (
+            f"Run seed {plan.seed}. Below each input image are its edits, in order of increasing "
+            "strength"
+        )
         places = product(plan.groups, plan.words)
         for group, word in places:
             grid = b.PictureGrid(
@@ -273,7 +281,7 @@ class EditView:
     def _by_prompts(
         self, score: str, chart: b.IntervalChart, more: Sequence[str] = ()
     ) -> Iterator[b.IntervalChart]:
-        """Yield a chart for each set of edit prompts. The set's name replaces {} in the caption."""
+        """Yield a chart per set of edit prompts. The set's name replaces {} in the caption."""
         for name, words in self.findings.plan.edit_prompts.items():
             rows = [
                 b.IntervalRow(
@@ -289,7 +297,7 @@ class EditView:
             yield replace(chart, caption=chart.caption.format(prompts), rows=tuple(rows))
 
     def _pooled(self, axis: str, score: str, scale: b.Scale, caption: str) -> b.Details:
-        """Return a score's chart, pooled over groups that share an axis value (paper's fig. 3)."""
+        """Return a chart of a score, pooled over groups with the same axis value (figure 3)."""
         rows = [
             b.IntervalRow(
                 label=f"{entry.targets}, strength {entry.strength:g}",
@@ -300,7 +308,7 @@ class EditView:
             if entry.axis == axis
         ]
         chart = b.IntervalChart(
-            caption=caption.format(f"groups pooled by {axis}; figure 3 of the paper"),
+            caption=caption.format(f"groups pooled by {axis}, as in figure 3 of the paper"),
             heading=w.capital(axis),
             rows=tuple(rows),
             name="change",
@@ -358,13 +366,13 @@ def _axis_cell(rate: b.E | None, floor: b.E | None) -> b.TableCell:
 
 
 def _significant_first(row: b.IntervalRow) -> tuple[bool, float]:
-    """Return a key that sorts significant differences first, then larger differences first."""
+    """Return a sort key that puts significant differences first, and large before small ones."""
     size = abs(row.score.value) if isinstance(row.score, Estimate) else 0.0
     return not w.has_significant_q(row.score), -size
 
 
 def _difference(contrast: Contrast, score: b.E) -> b.IntervalRow:
-    """Return a chart row for a difference such as "caucasian man − african-american woman"."""
+    """Return the chart row of a difference such as "caucasian man − african-american woman"."""
     first = _condition_parts(contrast.first)
     second = _condition_parts(contrast.second)
     kind = contrast.contrast

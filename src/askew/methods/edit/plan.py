@@ -1,4 +1,4 @@
-"""Plan of a run that edits images of people, and its construction from a request."""
+"""Define and construct the plan of a run that edits images of people."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self, cast
@@ -29,8 +29,8 @@ Skin = Literal["rule", "geometry"]
 class EditPlan(Plan):
     """Plan of a run that edits images of social groups (Saravanan et al., "downstream").
 
-    The plan has a prompt for each group. All prompts have the same axes, on which input images and
-    edits are labeled.
+    The plan has a prompt for each group. All prompts have the same axes: those on which input
+    images and edits are labeled.
 
     Attributes
     ----------
@@ -44,15 +44,15 @@ class EditPlan(Plan):
     sources_args : mapping
         Settings of `sources`.
     edit_prompts : mapping of str to tuple of str
-        Words to edit toward, keyed by the name of their set.
+        Words toward which images are edited, keyed by the name of their set.
     strengths : tuple of float
-        Strengths of the edits, in (0, 1]. Strength 1 keeps nothing of the input image.
+        Strengths of the edits, in (0, 1]. At strength 1, an edit keeps nothing of its input image.
     edit_args : mapping
-        Settings that the model uses only for edits, in addition to its settings for generating
+        Settings of the model that apply only to edits, in addition to its settings for generating
         images.
     resize : int
-        Width and height in pixels to which input images are cropped and resized. If 0, they keep
-        their size.
+        Width and height, in pixels, to which input images are cropped and resized. If 0, input
+        images keep their size.
     landmarks : "faces", "hog", "studio" or "none"
         Face detector: MTCNN (faces), dlib (hog), or the known position in drawings (studio).
     skin : "rule" or "geometry"
@@ -84,9 +84,9 @@ class EditPlan(Plan):
         for name, words in self.edit_prompts.items():
             if len(words) < 2:
                 raise ValueError(
-                    f"the set {name!r} has {len(words)} edit prompt. A set needs at least two, so "
-                    f"that its scores do not depend on a single word: --edit-prompts "
-                    f"{name}=doctor,ceo"
+                    f"the set {name!r} has {len(words)} edit prompt. A set needs at least two "
+                    "edit prompts, so that its scores do not depend on a single word. Use "
+                    f"--edit-prompts {name}=doctor,ceo"
                 )
         check_distinct("edit prompt", self.words)
         if len(set(self.strengths)) < len(self.strengths):
@@ -95,12 +95,12 @@ class EditPlan(Plan):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The edit prompts of all sets, in order."""
+        """Edit prompts of all sets, in order."""
         return tuple(word for words in self.edit_prompts.values() for word in words)
 
     @property
     def axes(self) -> tuple[AxisPlan, ...]:
-        """The axes that are labeled in all images."""
+        """Axes on which all images are labeled."""
         return self.prompts[0].axes
 
 
@@ -113,20 +113,21 @@ def plan_editing(
     edit_args: Mapping[str, Setting] | None = None,
     **settings: object,
 ) -> EditPlan:
-    """Plan edits of images of social groups.
+    """Plan a run that edits images of social groups.
 
     Parameters
     ----------
     groups : str or sequence of str, optional
-        Names of the groups. By default the paper's four groups, or all groups of a collection.
+        Names of the groups. By default, the paper's four groups, or all groups of a collection.
     edit_prompts : mapping of str to sequence of str, optional
-        Words to edit toward, keyed by the name of their set. By default the paper's professions.
+        Words toward which images are edited, keyed by the name of their set. By default, the
+        paper's professions.
     axes : sequence of str, optional
-        Axes to label. By default the eight axes of BiasConnect. Gender is always labeled.
+        Axes to label. By default, the eight axes of BiasConnect. Gender is always labeled.
     landmarks : str, optional
-        Face detector. By default `studio` for images of the studio, and `faces` for other images.
+        Face detector. By default, `studio` for images from the studio and `faces` for other images.
     edit_args : mapping, optional
-        Settings of the model while it edits. The paper's settings are the defaults.
+        Settings of the model that apply only to edits. The paper's settings are the defaults.
     **settings : object
         Other fields of `EditPlan`.
 
@@ -158,14 +159,14 @@ def plan_editing(
     plan = EditPlan.checked(data, "this request")
     if LABELS in plan.vqa:
         raise UsageError(
-            "--vqa labels has no labels of edits, which are new images. Label them with --vqa "
-            "studio or --vqa clip/ID"
+            "--vqa labels cannot label edits, because they are new images. Use --vqa studio or "
+            "--vqa clip/ID"
         )
     return plan
 
 
 def _labeled_axes(names: Sequence[str] | None) -> tuple[AxisPlan, ...]:
-    """Return the axes to label. If gender is not among them, it is added in first place."""
+    """Return the axes to label. If gender is not among them, it is added as the first axis."""
     axes = [find_axis(name) for name in (BIASCONNECT if names is None else names)]
     if all(axis.name != GENDER for axis in axes):
         axes.insert(0, find_axis(GENDER))

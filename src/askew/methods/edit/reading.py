@@ -1,4 +1,4 @@
-"""Labels and measurements of input images, restored images and edits."""
+"""Label and measure input images, restored images and edits."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -15,7 +15,7 @@ from askew.run.base import Outcome, Run
 from askew.types import Missing, Picture
 
 LocatedFace = tuple[Picture, Landmarks | Missing]
-"""An image, with the landmarks of its face."""
+"""An image and the landmarks of its face."""
 
 
 def read(
@@ -32,7 +32,7 @@ def read(
     plan : EditPlan
         Plan of the run.
     run : Run
-        Run that asks the instruments.
+        Run that passes images to the instruments.
     instruments : mapping of str to VQA
         Instruments that label the images.
     embedder : Embedder or None
@@ -43,8 +43,8 @@ def read(
     Returns
     -------
     EditReadings
-        Labels of all images. Skin and faces are measured only in input images and edits, not in
-        restored images.
+        Labels and measurements. All images are labeled, but skin and faces are measured only in
+        input images and edits, not in restored images.
     """
     rows = [row for group in groups for row in (group.sources, *group.edits.values())]
     sources_and_edits = _distinct(rows)
@@ -115,7 +115,7 @@ def _skin(
 def _images_by_source(
     group: EditedGroup, faces: Mapping[str, Face | Missing]
 ) -> list[list[LocatedFace]]:
-    """Return each input image, followed by its edits, with the landmarks of their faces."""
+    """Return a list per input image with the image, its edits, and the landmarks of all faces."""
     compared = []
     for source, *edits in zip(group.sources, *group.edits.values(), strict=True):
         if isinstance(source, Picture):

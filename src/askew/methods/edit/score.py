@@ -1,4 +1,4 @@
-"""Scores of edits ("downstream", Saravanan et al., sections 3 and 4.2.1)."""
+"""Compute the scores of edits ("downstream" paper, Saravanan et al., sections 3 and 4.2.1)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,17 +25,19 @@ from askew.stats.intervals import BOUNDED_FORM
 from askew.types import Missing, Picture
 
 TESTED = ("gender_change", "ita_change", "lightness_change", "beyond_exposure", "other_axes")
-"""Scores with a test. The tests of each score form one family for correction, and the tests of all
-other axes form another."""
+"""Scores that are tested. q-values are corrected over all tests of the same score.
+
+The tests on the other axes count as tests of a single score.
+"""
 
 NOT_RESTORED = Missing("not_asked", "the autoencoder of the model is not accessible")
-"""Floor of an editor that runs behind a server: its autoencoder is not accessible."""
+"""Floor of an editor whose autoencoder is not accessible because a server runs it."""
 
 GENDER_UNLABELED = Missing("not_asked", "no instrument labeled perceived gender")
 
 
 def score(plan: EditPlan, gathered: EditsGathered, head: Head) -> EditFindings:
-    """Compute the findings of a run.
+    """Compute the findings of a run of `askew edit`.
 
     Parameters
     ----------
@@ -44,7 +46,7 @@ def score(plan: EditPlan, gathered: EditsGathered, head: Head) -> EditFindings:
     gathered : EditsGathered
         Edits and measurements.
     head : Head
-        Beginning of the findings.
+        Fields that the findings of all methods share.
 
     Returns
     -------
@@ -79,7 +81,7 @@ def score(plan: EditPlan, gathered: EditsGathered, head: Head) -> EditFindings:
 
 
 def missing_edits(data: EditData) -> tuple[MissingEdits, ...]:
-    """Test whether input images, faces or edits are missing more often in some groups.
+    """Test whether some groups miss more input images, faces or edits than others.
 
     An input image counts once, even if several of its edits are missing, because these edits are
     not independent.
@@ -92,7 +94,7 @@ def missing_edits(data: EditData) -> tuple[MissingEdits, ...]:
     Returns
     -------
     tuple of MissingEdits
-        An entry for each table of counts that can differ between groups.
+        Test results for input images, for faces, and for the edits toward each set of edit prompts.
     """
     names: dict[str, str | None] = {"prompt": None, "targets": None, "axis": "group"}
     sources = {group.name: MissingCount.of(group.sources) for group in data.groups}
@@ -146,7 +148,7 @@ def editing(data: EditData) -> tuple[Editing, ...]:
 
 
 def _family(address: Address) -> str | None:
-    """Return the score whose tests are corrected together, or None for a score without a test."""
+    """Return the score over whose tests q is corrected, or None if the score is not tested."""
     return str(address[1]) if address[1] in TESTED else None
 
 
@@ -188,7 +190,7 @@ def _entry(name: str, cell: EditCell, data: EditData) -> Editing:
 
 @dataclass(frozen=True, slots=True)
 class RateAndFloor:
-    """Share of images whose label changes after editing, and after only encoding and decoding."""
+    """Share of images whose label changes when they are edited, or merely encoded and decoded."""
 
     rate: E
     floor: E
@@ -196,7 +198,7 @@ class RateAndFloor:
 
 @dataclass(frozen=True, slots=True)
 class CellScorer:
-    """Scores of a group's edits toward some words at one strength.
+    """Compute the scores of a group's edits toward some words at one strength.
 
     Attributes
     ----------
@@ -207,7 +209,7 @@ class CellScorer:
     scoring : Scoring
         Settings of the intervals.
     rng : Generator
-        Random generator, from which the scores draw one after another.
+        Random generator. The scores draw from it one after another.
     """
 
     cell: EditCell
@@ -216,7 +218,7 @@ class CellScorer:
     rng: np.random.Generator
 
     def rate(self, labels: Mapping[str, Answer]) -> RateAndFloor:
-        """Estimate how often labels change after an edit, and after only encoding and decoding."""
+        """Estimate how often labels change when edited, or when merely encoded and decoded."""
         if not self.cell.group.restored:
             changes = self.cell.changes(labels)
             rate_only = or_missing(clustered.clustered_rate, changes, level=self.scoring.level)
@@ -232,7 +234,7 @@ class CellScorer:
         return RateAndFloor(rate=rate, floor=floor)
 
     def share_of_shown_words(self) -> E:
-        """Estimate the share of edits that show the word that they were edited toward."""
+        """Estimate the share of edits that show the word toward which they were edited."""
         rows = []
         for word, row in zip(self.cell.words, self.cell.rows, strict=True):
             rows.append([self._shows(word, edit) for edit in row])
@@ -249,7 +251,7 @@ class CellScorer:
         return float(names_target(answer, word)) if isinstance(answer, str) else np.nan
 
     def skin(self, measure: str, null: float | None = None) -> E:
-        """Estimate the mean of a measure of skin over input images."""
+        """Estimate a measure of skin, averaged over input images."""
         if self.readings.mask == "geometry" and not self.readings.faces:
             return NOT_SOUGHT
         return or_missing(
@@ -258,7 +260,7 @@ class CellScorer:
             rng=self.rng,
             null=null,
             reason="no_face",
-            detail="no input image shows a face in both the image and an edit",
+            detail="no input image has a detected face both in itself and in an edit",
             **self.scoring.interval_options,
         )
 
@@ -314,7 +316,7 @@ class CellScorer:
 
 
 def _most_frequent_reason(labels: Mapping[str, Answer]) -> Missing:
-    """Return the most frequent reason for missing labels; in a tie, the last in the alphabet."""
+    """Return the most frequent reason for missing labels; ties go to the alphabetically last."""
     reasons = Counter(label.reason for label in labels.values() if isinstance(label, Missing))
     if not reasons:
         return Missing("not_asked")
