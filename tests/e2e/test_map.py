@@ -201,7 +201,7 @@ def test_maps_are_compared_with_given_masks(tiny: Saved, finished: Path, tmp_pat
 
 @pytest.mark.parametrize(
     ("option", "message"),
-    [("--masks", "has no masks"), ("--taus", "name their folder with --masks FOLDER")],
+    [("--masks", "contains no masks"), ("--taus", "give their folder with --masks FOLDER")],
 )
 def test_masks_that_cannot_be_used(
     option: str,
@@ -462,7 +462,7 @@ def test_professions_on_the_studio_model(
         "up-16",
     ]
     page = (tmp_path / "run" / "report.html").read_text()
-    assert page.count("random masks of the same areas") >= 2
+    assert page.count("random masks with the same areas") >= 2
 
 
 def test_the_twenty_professions_of_the_paper_are_counted(
@@ -546,8 +546,8 @@ def test_long_names_of_models_keep_what_tells_them_apart(name: str, shown: str) 
             ["a nurse", "--concept", "gender", "--against", "nurse", "--model", "openai/dall-e-3"],
             "studio",
         ),
-        (["a nurse", "--concept", " ", "--against", "nurse"], "concept is empty"),
-        (["a nurse", "--against", "nurse"], "concept is empty"),
+        (["a nurse", "--concept", " ", "--against", "nurse"], "concept is missing or empty"),
+        (["a nurse", "--against", "nurse"], "concept is missing or empty"),
         (["a nurse", "--concept", "gender"], "--against nurse"),
         (["--concept", "gender"], "there is no prompt"),
         (

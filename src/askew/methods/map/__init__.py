@@ -1,4 +1,4 @@
-"""Maps of a model's attention to concepts while it generates images (BiasMap)."""
+"""Method `map`: map a model's attention to concepts while it generates images (BiasMap)."""
 
 from askew.method import Method
 from askew.methods.map.findings import MapFindings, MapResult

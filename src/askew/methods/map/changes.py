@@ -1,4 +1,4 @@
-"""Means of BiasMap's scores over prompts, and how these means change from one model to another."""
+"""Average BiasMap's scores over prompts, and compare the means between models."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ from askew.methods.map.findings import (
 from askew.stats.means import student_mean
 from askew.types import Estimate, Missing, grouped
 
-NO_MAP = Missing("error", "the images of this prompt have no map of this block")
+NO_MAP = Missing("error", "no map of this block exists for the images of this prompt")
 
 Mean = Callable[[list[float]], Estimate]
 BeforeAfter = tuple[ConceptPair, ConceptPair]
@@ -39,7 +39,7 @@ def overall(
     pairs, risks
         Scores of all prompts and models.
     axis_of
-        Axis by concept.
+        Name of the axis, keyed by concept.
     level
         Confidence level, in (0, 1).
 
@@ -66,19 +66,19 @@ def changes(
     models: Sequence[str],
     level: float,
 ) -> tuple[ModelChange, ...]:
-    """Compare later models with the first model.
+    """Compare the scores of later models with those of the first model.
 
-    Images with the same seed are paired, and changes are tested by a t-test over prompts.
+    Images with the same seed are paired, and a t-test over prompts tests each change.
 
-    mBIoU is a mean over blocks. If the two models count different blocks, the difference in mBIoU
-    is Missing.
+    mBIoU is a mean over blocks. If it averages different blocks for the two models, the difference
+    in mBIoU is Missing.
 
     Parameters
     ----------
     pairs, risks
         Scores of all prompts and models.
     axis_of
-        Axis by concept.
+        Name of the axis, keyed by concept.
     models
         Names of the models. askew compares the later models with the first.
     level
@@ -87,8 +87,8 @@ def changes(
     Returns
     -------
     tuple of ModelChange
-        Changes for each later model and concept. Models that share no prompt with the first model
-        are left out.
+        Changes for each later model and concept. Models that have no prompt in common with the
+        first model are left out.
     """
     estimates = {(risk.model, risk.prompt, risk.axis): risk.estimate for risk in risks}
     by_concept = grouped(pairs, _model_and_concept)
@@ -111,7 +111,7 @@ def _model_and_concept(pair: ConceptPair) -> tuple[str, str]:
 def _risk_changes(
     matched: Sequence[BeforeAfter], estimates: Mapping[tuple[str, str, str], E], axis: str
 ) -> list[E]:
-    """Return the changes in an axis's risk differences, for prompts where both models have one."""
+    """Return the changes in an axis's risk difference, for prompts where both models have one."""
     differences = []
     for pairs in matched:
         before, after = (estimates.get((pair.model, pair.prompt, axis)) for pair in pairs)
@@ -121,7 +121,7 @@ def _risk_changes(
 
 
 def _change(matched: Sequence[BeforeAfter], risk_changes: Sequence[E], level: float) -> ModelChange:
-    """Return the changes in a concept's scores between two models."""
+    """Return the changes in a concept's scores from one model to another."""
     tested = partial(student_mean, level=level, null=0.0, bounds=(-1.0, 1.0))
     differences = []
     prompts = []
@@ -144,7 +144,7 @@ def _change(matched: Sequence[BeforeAfter], risk_changes: Sequence[E], level: fl
 def _means(
     pairs: Sequence[ConceptPair], risks: Sequence[E], mean: Callable[[Sequence[E]], E], level: float
 ) -> dict[str, Any]:
-    """Return the fields that `Overall` and `ModelChange` share, from scores or differences."""
+    """Compute the fields that `Overall` and `ModelChange` share from scores or differences."""
     blocks = dict.fromkeys(block for pair in pairs for block in pair.blocks)
     tested = partial(student_mean, level=level, null=0.0)
     by_block = {}
@@ -160,14 +160,14 @@ def _means(
 
 
 def _difference(before: ConceptPair, after: ConceptPair) -> ConceptPair:
-    """Return the entry of the later model, with its scores replaced by differences."""
+    """Return the later model's entry, in which differences replace the scores."""
     mbiou = _subtract(after.mbiou, before.mbiou)
     first = _counted_blocks(before)
     later = _counted_blocks(after)
     if first and later and first != later:
         mbiou = Missing(
             "error",
-            f"mBIoU counts different blocks: {', '.join(first)} before, {', '.join(later)} after",
+            f"mBIoU averages different blocks: {', '.join(first)} before, {', '.join(later)} after",
         )
     blocks = {
         block: _subtract(after.blocks[block], overlap)
@@ -213,7 +213,7 @@ def _paired(
 def _mean(estimates: Sequence[E], level: float) -> E:
     """Return the mean of scores in [0, 1].
 
-    Its null is the mean of their nulls, if all scores have a null.
+    If all scores have a null, the null of the mean is the mean of these nulls.
     """
     mean = _combine(estimates, partial(student_mean, level=level, bounds=(0, 1)))
     if isinstance(mean, Missing):
@@ -225,7 +225,10 @@ def _mean(estimates: Sequence[E], level: float) -> E:
 
 
 def _combine(scores: Sequence[E], combine: Mean) -> E:
-    """Combine the known scores. If no score is known, return why the first score is missing."""
+    """Combine the known scores.
+
+    If there are none, return the reason why the first score is missing.
+    """
     gaps = [score for score in scores if isinstance(score, Missing)]
     known = [score.value for score in scores if isinstance(score, Estimate)]
     return replace(combine(known), missing=len(gaps)) if known else gaps[0]

@@ -24,7 +24,8 @@ def map(
     tau: float | None = None,
     masks: shared.PathOption = None,
     taus: Annotated[
-        Sequence[float] | None, shared.numbers(float, "numbers from 0 to 100, such as 10,50,90,")
+        Sequence[float] | None,
+        shared.numbers(float, ("numbers from 0 to 100, separated by commas, such as 10,50,90,")),
     ] = None,
     definition: Literal["ovam", "output"] | None = None,
     branch: Literal["cond", "uncond"] | None = None,
@@ -46,28 +47,28 @@ def map(
     prompts
         Prompts. Each must contain the word of --against.
     concept
-        Word to map. The prompt need not contain it. May be repeated.
+        Word to map. The prompt need not contain it. May be given more than once.
     against
-        Word of the prompt with which the concepts are compared, such as nurse.
+        Word in the prompts with which the concepts are compared, such as nurse.
     professions
         Add the paper's 20 professions, each with the paper's prompt.
     profession
         Add these professions, separated by commas, each with the paper's prompt.
     model
-        studio or diffusers/ID-OR-PATH. Separate several models by commas; askew compares each later
-        model with the first. [default: studio]
+        Model to map: studio or diffusers/ID-OR-PATH. Several models are separated by commas; askew
+        compares each later model with the first. [default: studio]
     images
-        Images per prompt. [default: 24, or the number that the model suggests]
+        Number of images per prompt. [default: 24, or the number that the model suggests]
     baseline_run
-        Folder of a finished run. All models are compared with the model of that run, under its
-        settings.
+        Folder of a finished run. All models are compared with the model of that run, used with the
+        settings in that run.
     threshold
-        Kind of threshold of the masks: percentile, max or minmax. [default: percentile]
+        How the threshold of the masks is defined: percentile, max or minmax. [default: percentile]
     tau
         Threshold of the masks, from 0 to 100. [default: 70]
     masks
-        Folder with true masks, named WORD/IMAGE.png and white where the image shows the word. askew
-        reports how accurately the maps locate the word.
+        Folder with true masks, which are named WORD/IMAGE.png and are white where the image shows
+        the word. askew then reports how accurately the maps locate the word.
     taus
         Thresholds at which maps are compared with the true masks, separated by commas. [default:
         10,20,…,90]
@@ -75,10 +76,10 @@ def map(
         How a map is defined: ovam (from attention weights), or output (from the attention output,
         for SD3, Flux and similar models). [default: ovam]
     branch
-        Branch of classifier-free guidance whose attention is mapped: cond, or uncond. [default:
+        Branch of classifier-free guidance whose attention is mapped: cond or uncond. [default:
         cond]
     plan
-        TOML file of the plan to run, such as plan.toml of a run.
+        TOML file with the plan to run, such as the plan.toml of an earlier run.
 
     Returns
     -------
@@ -88,7 +89,8 @@ def map(
     Raises
     ------
     UsageError
-        If the request cannot be met. A run that fails raises other kinds of AskewError.
+        If the request cannot be met. If the run itself fails, another subclass of AskewError is
+        raised.
     """
 
     def build() -> MapPlan:

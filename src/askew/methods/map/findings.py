@@ -1,4 +1,4 @@
-"""Findings of `askew map`; section `biasmap` of results.json."""
+"""Findings of `askew map`, stored in section `biasmap` of results.json."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,8 +20,10 @@ from askew.methods.map.plan import MapPlan
 from askew.types import Estimate, Missing, record
 
 MIDDLE = "mid"
-"""Block between the two sides of a UNet. As in OVAM, the sum over layers and mBIoU leave out this
-block."""
+"""Middle block of a UNet, between its two sides.
+
+As in OVAM, this block is left out of the sum over layers and of mBIoU.
+"""
 
 UNTESTED = {
     ("overall", "miou"),
@@ -31,12 +33,12 @@ UNTESTED = {
     ("pairs", "corrected"),
     ("pairs", "mbiou_corrected"),
 }
-"""Estimates that are not tested."""
+"""Section and field of each estimate that is not tested."""
 
 
 @record
 class MapFile:
-    """Fingerprint under which the store holds the maps of a prompt's images."""
+    """Fingerprint under which the store keeps the maps of a prompt's images."""
 
     model: str
     prompt: str
@@ -45,7 +47,7 @@ class MapFile:
 
 @record
 class ConceptPair:
-    """Overlap between the mask of a concept `a` and the mask of a word `b` in the prompt (Eq. 4-6).
+    """Overlap of the mask of a concept `a` with the mask of a word `b` of the prompt (Eq. 4-6).
 
     Attributes
     ----------
@@ -54,21 +56,21 @@ class ConceptPair:
     a, b : str
         Concept, and word of the prompt.
     miou : Estimate or Missing
-        Mean IoU of the masks from the sum of all layers. Its null is the mean IoU of masks from
-        different images.
+        Mean IoU of the masks that are computed from the sum of all layers. Its null is the mean IoU
+        of masks from different images.
     corrected : Estimate or Missing
         `miou`, rescaled so that 0 is the overlap expected by chance and 1 is full overlap.
     mbiou, mbiou_corrected : Estimate or Missing
-        The same two scores, averaged over the blocks of the network except the middle block.
+        Mean of the block-wise scores over all blocks of the network except the middle block.
     blocks : mapping of str to Estimate or Missing
-        Mean IoU of each block.
+        Mean IoU in each block.
     chance_area : float or None
-        IoU expected for random masks of equal areas.
+        IoU expected for random masks with the same areas.
     chance_other_picture : float or None
         Mean IoU of masks from different images.
     pictures, block_pictures : tuple of float or None
-        IoU of each image, from the sum of all layers and as the mean over blocks. None if a map of
-        the image is constant.
+        IoU in each image: `pictures` from the sum of all layers, `block_pictures` as the mean over
+        blocks. None if a map of the image is constant.
     seeds : tuple of int or None
         Seeds of the images.
     """
@@ -96,15 +98,15 @@ class RiskDifference:
     Attributes
     ----------
     prompt, model, axis, instrument : str
-        Prompt, model, axis, and the instrument that labels the axis.
+        Prompt, model, axis, and the instrument that labeled the images on the axis.
     groups : tuple of str
         The two groups.
     counts : mapping of str to int
         Number of images with each value.
     estimate : Estimate or Missing
-        Absolute difference of the two shares.
+        Absolute difference between the two shares.
     missing : mapping of str to int
-        Number of unlabeled images, per reason.
+        Number of unlabeled images, keyed by reason.
     """
 
     prompt: str
@@ -119,7 +121,7 @@ class RiskDifference:
 
 @record
 class Overall:
-    """Means of a concept's scores over the prompts of a model, with Student's t intervals."""
+    """Scores of a concept, averaged over the prompts of a model, with Student's t intervals."""
 
     model: str
     a: str
@@ -133,7 +135,7 @@ class Overall:
 
 @record
 class PromptChange:
-    """Mean difference in IoU between two models' images that have the same seed."""
+    """Mean difference in IoU between two models, over pairs of images with the same seed."""
 
     prompt: str
     miou: E
@@ -156,7 +158,7 @@ class ModelChange:
 
 @record
 class Gradient:
-    """Rank correlation between similarity of meaning and overlap, over concepts (supplement E).
+    """Rank correlation, over concepts, between similarity of meaning and overlap (supplement E).
 
     Attributes
     ----------
@@ -180,7 +182,7 @@ class Gradient:
 
 @record
 class MaskAccuracy:
-    """Accuracy of a word's masks at one threshold, measured against true masks (supplement F).
+    """Accuracy of a word's masks at one threshold, compared with true masks (supplement F).
 
     The null is the accuracy of masks taken from other images.
 
@@ -233,7 +235,7 @@ class MapResult(Result[MapPlan, MapFindings]):
     def miou(
         self, concept: str, prompt: str | None = None, model: str | None = None
     ) -> Estimate | Missing:
-        """Return the mean IoU of a concept's mask and the mask of the prompt's word.
+        """Return the mean IoU between a concept's mask and the mask of the prompt's word.
 
         Parameters
         ----------
@@ -257,13 +259,15 @@ class MapResult(Result[MapPlan, MapFindings]):
         for pair in self.findings.biasmap.pairs:
             if (pair.model, pair.prompt, pair.a) == (model, prompt, concept):
                 return pair.miou
-        raise UsageError(f"this run has no maps of {concept!r} in images of {prompt!r} by {model}")
+        raise UsageError(
+            f"this run contains no maps of {concept!r} in images of {prompt!r} from {model}"
+        )
 
 
 def family(at: Address) -> Address | None:
-    """Return the name of the family in which an estimate is tested, or None if it is not tested.
+    """Return the family of tests over which an estimate's q is corrected; None if it is not tested.
 
-    Each score has its own family. All blocks together form one family.
+    The tests of each score form a family, and the tests of all blocks together form another.
     """
     name = pattern(at)
     if name[-2:-1] == ("blocks",):

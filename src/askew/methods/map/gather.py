@@ -1,6 +1,6 @@
-"""Collection of the data of `askew map`: images, their attention maps, and labels.
+"""Collect the data of `askew map`: images, their attention maps, and labels.
 
-The maps are recorded while the model generates the images.
+askew records the maps while the model generates the images.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,14 +38,16 @@ from askew.store.requests import PictureRequest
 from askew.types import Missing, Picture, Prompt, grouped
 
 GRAY = 127
-"""Gray level above which a true mask is white."""
+"""Gray level above which a pixel of a true mask counts as white."""
 
 MAX_SIDE = 256
-"""Maximum length of a true mask's longer side, in pixels. Larger masks are reduced before they are
-compared."""
+"""Maximum length of a true mask's longer side, in pixels.
+
+Larger masks are scaled down before they are compared.
+"""
 
 MIN_CORRELATED_CONCEPTS = 4
-"""Minimum number of concepts for the correlation between overlap and similarity of meaning."""
+"""Minimum number of concepts for which overlap is correlated with similarity of meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +57,11 @@ class PromptAttention:
     Attributes
     ----------
     model, prompt : str
-        Names of the model and of the prompt.
+        Name of the model, and the prompt.
     words : tuple of (str, str)
-        Pairs of a concept and the prompt's word.
+        Pairs of words: a concept and the prompt's word.
     fingerprint : str
-        Fingerprint of the maps in the store.
+        Fingerprint under which the store keeps the maps.
     pictures : tuple of Picture or Missing
         The images.
     rows : array, (usable images, numbers)
@@ -68,7 +70,7 @@ class PromptAttention:
         Labels of the images.
     cosines : mapping of str to float
         For each concept, the cosine similarity between its text embedding and the text embedding of
-        the prompt's word. Empty for few concepts.
+        the prompt's word. Empty if there are too few concepts for a correlation.
     masks : mapping of str to sequence of Mask or Missing
         For each word, the true masks of the usable images.
     """
@@ -91,14 +93,15 @@ class PromptAttention:
 
 @dataclass(frozen=True, slots=True)
 class MapsGathered(GatheredData):
-    """Data of a run, model by model.
+    """All data that a run of `askew map` obtained.
 
     Attributes
     ----------
     models : tuple of Identity
         The models.
     prompts : tuple of PromptAttention
-        Data for every prompt: those of the first model, then those of the second, and so on.
+        Data for every prompt with the first model, then for every prompt with the second model, and
+        so on.
     comparison_order : tuple of str
         Names of the models. askew compares the later models with the first.
     """
@@ -110,7 +113,7 @@ class MapsGathered(GatheredData):
 
 @dataclass(frozen=True, slots=True)
 class AttentionWatcher:
-    """Maker of images that records the attention of a model.
+    """Maker of images that records a model's attention while it generates them.
 
     Attributes
     ----------
@@ -135,7 +138,7 @@ class AttentionWatcher:
         return frozenset(reader.fingerprint for reader in self.readers.values())
 
     def check(self) -> None:
-        """Load the model, and check that its network and all words can be mapped.
+        """Load the model, and check that attention to all words can be mapped in its network.
 
         Raises
         ------
@@ -148,7 +151,8 @@ class AttentionWatcher:
     def make(self, wanted: Sequence[PictureRequest]) -> list[MakerOutput]:
         """Generate one batch of images with their maps.
 
-        The images of a prompt are generated together, since recording costs the same for all.
+        The images of a prompt are generated together, because recording the attention of a batch
+        costs as much as recording that of a single image.
 
         Parameters
         ----------
@@ -187,7 +191,7 @@ def gather(plan: MapPlan, run: Run) -> MapsGathered:
     plan
         The plan.
     run
-        The run, which stores the data.
+        Run that stores the data.
 
     Returns
     -------
@@ -197,7 +201,7 @@ def gather(plan: MapPlan, run: Run) -> MapsGathered:
     Raises
     ------
     UsageError
-        If a model cannot be mapped, or the baseline run is not a run of maps.
+        If a model's attention cannot be mapped, or the baseline run is not a run of `askew map`.
     """
     opened_models = [white_box(name, plan.model_args) for name in plan.models]
     models = {model.name: model for model in opened_models}
@@ -235,7 +239,7 @@ def gather(plan: MapPlan, run: Run) -> MapsGathered:
 
 
 def _baseline_model(folder: Path, names: Sequence[str]) -> tuple[str, WhiteBox]:
-    """Return the model of the run in a folder, with a name that differs from `names`."""
+    """Return the model of the run in `folder`, under a name that is not in `names`."""
     file = folder / PLAN_FILE
     if not file.exists():
         raise UsageError(
@@ -250,14 +254,14 @@ def _baseline_model(folder: Path, names: Sequence[str]) -> tuple[str, WhiteBox]:
 
 
 def _warn_without_masks(plan: MapPlan, run: Run, prompts: Sequence[PromptAttention]) -> None:
-    """Warn if no image has a true mask."""
+    """Warn if no true mask belongs to an image of the run."""
     for prompt in prompts:
         for masks in prompt.masks.values():
             if any(isinstance(mask, np.ndarray) for mask in masks):
                 return
     run.warn(
-        f"no mask in {plan.masks} belongs to an image of this run; "
-        "name the masks after the image files, WORD/IMAGE.png"
+        f"no mask in {plan.masks} belongs to an image of this run; name the masks after the image "
+        "files, as in WORD/IMAGE.png"
     )
 
 
@@ -274,8 +278,8 @@ def _warn_of_unknown_words(plan: MapPlan, run: Run, model: WhiteBox) -> None:
     if unknown:
         verb = "cuts off" if cuts_prompts(model) else "does not know"
         run.warn(
-            f"{model.name} {verb} {', '.join(unknown)}: "
-            "maps of words that the model does not receive have no meaning"
+            f"{model.name} {verb} {', '.join(unknown)}. Maps of words that the model does not "
+            "receive are meaningless"
         )
 
 
@@ -311,7 +315,7 @@ def white_box(name: str, settings: Mapping[str, Setting]) -> WhiteBox:
 def _map_model(
     plan: MapPlan, run: Run, name: str, model: WhiteBox, reader: SurveyReader
 ) -> list[PromptAttention]:
-    """Gather the data of all prompts for one model. Their images are generated together."""
+    """Gather the data of all prompts for one model, generating all images in one pass."""
     wanted = wanted_pictures(model, plan.texts(), plan.images, plan.seed)
     numbers = {request.seed: request.number for request in wanted}
     words = {
@@ -351,7 +355,7 @@ def _map_model(
 
 
 def _cosines(plan: MapPlan, run: Run, model: WhiteBox, against: str) -> dict[str, float]:
-    """Return the cosine similarity between each concept and a word; empty for too few concepts."""
+    """Return each concept's cosine similarity to a word; empty if there are too few concepts."""
     if len(plan.concepts) < MIN_CORRELATED_CONCEPTS:
         return {}
     (cosines,) = run.look(partial(nearness, against, plan.concepts), [model])
@@ -382,7 +386,7 @@ def nearness(against: str, concepts: Sequence[str], model: WhiteBox) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class MaskLens:
-    """Reader of true masks, which are PNG files named after the images and white where a word is.
+    """Reader of true masks: PNG files, named after the images, that are white where a word is.
 
     Attributes
     ----------
@@ -395,7 +399,7 @@ class MaskLens:
     def __call__(self, picture: Picture) -> Mask | Missing:
         """Return the mask of an image, of shape (H, W).
 
-        It has at most `MAX_SIDE` pixels on each side.
+        The mask has at most `MAX_SIDE` pixels on each side.
         """
         path = self.folder / f"{picture.id}.png"
         file = read(path)

@@ -1,4 +1,4 @@
-"""Guide that explains terms and method on the page of `askew map`."""
+"""Explain the terms and the method on the page of `askew map`."""
 
 from askew.methods.map.findings import MIDDLE, MapFindings
 from askew.pages import blocks as b
@@ -14,38 +14,39 @@ MIOU = (
     "mIoU",
     "Intersection over union of the masks of two words: the area that both masks cover, divided "
     "by the area that at least one mask covers. mIoU is the mean over the images (Eq. 4). mBIoU "
-    "(Eq. 6) is the mean over the blocks of the network.",
+    "is the mean over the blocks of the network (Eq. 6).",
 )
 CHANCE = (
     "Chance",
     "The gray band is the overlap between one word's mask in an image and the other word's mask "
     "in another image of the prompt. It is not zero: two random masks that each cover 30 % of an "
-    "image have an IoU of .176. In addition, maps are smooth, and models place heads and signs in "
-    "similar positions. The corrected overlap is 0 at chance and 1 at full overlap. It measures "
-    "the overlap that is specific to each image.",
+    "image have an IoU of .176. In addition, maps are smooth, and models place heads and signs "
+    "in similar positions. The corrected overlap is 0 at chance and 1 at full overlap. The "
+    "corrected overlap measures only the overlap that is specific to each image.",
 )
 LIMIT = (
-    "Overlap means that the model attends to two words in the same place. A word for a person and "
-    "a word for how people look overlap wherever an image shows a single person. Overlap is not by "
-    "itself evidence of an unfair association."
+    "Overlap means that the model attends to two words in the same place. In an image of a "
+    "single person, a word for the person and a word for the person's looks always overlap. "
+    "Overlap is not by itself evidence of an unfair association."
 )
 SOURCE = (
     "BiasMap (Chakraborty et al., “BiasMap: Can Cross-Attention Uncover Hidden Social Biases?”). "
-    "Maps are recorded while the model generates the images."
+    "askew records the maps while the model generates the images."
 )
 WORDS = (
     "Words",
-    "The prompt need not contain a word. A word that the prompt lacks is encoded as if it followed "
-    "the prompt.",
+    "A mapped word need not be in the prompt. If it is not, it is encoded as if it followed the "
+    "prompt.",
 )
 UNCONDITIONAL = (
     "Branch",
-    "The maps show the unconditional branch of classifier-free guidance, without the prompt.",
+    "The maps show the attention in the unconditional branch of classifier-free guidance, which "
+    "does not use the prompt.",
 )
 NULL = (
     "Chance",
-    "mean IoU of A's mask in one image and B's mask in another image of the prompt; for random "
-    "masks of areas p and q: pq ⁄ (p + q − pq)",
+    "mean IoU between A's mask in one image and B's mask in another image of the prompt; for "
+    "random masks with areas p and q: pq ⁄ (p + q − pq)",
 )
 ACCURACY = (
     "Accuracy of masks (supplement F)",
@@ -54,12 +55,12 @@ ACCURACY = (
 )
 RISK_DIFFERENCE = (
     "Risk difference",
-    "|share of one group − share of another group| among the images",
+    "|share of one group − share of another group| in the images",
 )
 
 
 def guide(findings: MapFindings) -> b.Section:
-    """Return the reading guide for a run: terms, limits and method."""
+    """Return the section that explains terms, limits and method."""
     layers = {name.partition("-")[0] for pair in findings.biasmap.pairs for name in pair.blocks}
     method = [("Source", _source(findings, layers)), WORDS]
     if findings.plan.branch == "uncond":
@@ -72,7 +73,7 @@ def guide(findings: MapFindings) -> b.Section:
 
 
 def _source(findings: MapFindings, layers: set[str]) -> str:
-    """Return the techniques by which the maps were recorded."""
+    """Return the names and sources of the techniques that recorded the maps."""
     passive = layers & {"joint", "single"}
     sources = []
     if layers - passive or not layers:
@@ -86,7 +87,7 @@ def _source(findings: MapFindings, layers: set[str]) -> str:
 
 
 def _map_formula(findings: MapFindings, layers: set[str]) -> tuple[str, str]:
-    """Return the formula of a map."""
+    """Return a label and the formula by which a map is computed."""
     resized = "each layer is resized to the largest layer by bilinear interpolation"
     if MIDDLE in layers:
         resized += "; the sum leaves out the middle block"

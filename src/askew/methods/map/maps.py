@@ -1,4 +1,4 @@
-"""Attention maps of a concept and of a word in the prompt, and the overlap of their masks.
+"""Attention maps of a concept and a word of the prompt, and the overlap between their masks.
 
 Equation numbers are those of Chakraborty et al., "BiasMap: Can Cross-Attention Uncover Hidden
 Social Biases?".
@@ -22,12 +22,12 @@ Masking = Callable[[Maps], Mask]
 threshold."""
 
 ROUNDING = 1e-5
-"""A map counts as constant if its range is at most this share of its maximum (rounding errors)."""
+"""A map whose range is at most this share of its maximum is constant, up to rounding errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairMaps:
-    """Attention maps of a concept and of a word in the prompt, for the same images.
+    """Attention maps of a concept and a word of the prompt, for the same images.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class PairMaps:
     a, b : str
         Concept, and word of the prompt.
     layers : mapping of str to array, (2, images, h, w)
-        Maps of `a` and `b`, keyed by layer.
+        Maps of `a` and then of `b`, keyed by layer.
     seeds : tuple of int or None
         Seeds of the images.
     missing : int
@@ -52,7 +52,7 @@ class PairMaps:
     missing: int = 0
 
     def total(self) -> Maps:
-        """Sum all layers outside the middle block, resized to the largest layer (Eq. 2).
+        """Sum all layers outside the middle block, resized to the largest layer's size (Eq. 2).
 
         Returns
         -------
@@ -65,7 +65,7 @@ class PairMaps:
 
 @dataclass(frozen=True, slots=True)
 class Overlaps:
-    """Overlap of the masks of two words in n images.
+    """Overlap between the masks of two words in n images.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Overlaps:
         IoU between the first word's mask in each image (rows) and the second word's mask in each
         image (columns).
     usable : array of bool, (n,)
-        For each image, whether both maps have a mask because they are not constant.
+        True for each image in which both maps have a mask, since neither map is constant.
     """
 
     matrix: NDArray[np.float64]
@@ -81,16 +81,16 @@ class Overlaps:
 
     @classmethod
     def of(cls, maps: Maps, masking: Masking) -> Self:
-        """Return the overlaps between two words, from their maps of shape (2, images, H, W)."""
+        """Compute the overlaps between two words from their maps of shape (2, images, H, W)."""
         return cls(matrix=iou_matrix(*masking(maps)), usable=~constant_images(maps))
 
     @classmethod
     def mean(cls, blocks: Mapping[str, Self]) -> Self:
-        """Return the mean overlap over all blocks with a usable image (Eq. 6).
+        """Return the overlap averaged over all blocks that have a usable image (Eq. 6).
 
         The middle block is left out.
 
-        An image counts as usable if it is usable in all these blocks.
+        An image is usable if it is usable in all of these blocks.
         """
         outer = [overlaps for block, overlaps in blocks.items() if block != MIDDLE]
         counted = [overlaps for overlaps in outer if overlaps.usable.any()] or outer
@@ -100,7 +100,7 @@ class Overlaps:
         )
 
     def by_image(self) -> tuple[float | None, ...]:
-        """Return the IoU of both words in each image, or None for an unusable image."""
+        """Return the IoU between the words' masks in each image; None if an image is unusable."""
         return tuple(
             float(iou) if usable else None
             for iou, usable in zip(np.diagonal(self.matrix), self.usable, strict=True)
@@ -108,7 +108,7 @@ class Overlaps:
 
 
 def block_maps(layers: Mapping[str, LayerMaps]) -> dict[str, Maps]:
-    """Sum the maps of all layers in each block, resized to the largest layer (Eq. 5).
+    """Sum the maps of each block's layers, resized to the size of its largest layer (Eq. 5).
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def block_maps(layers: Mapping[str, LayerMaps]) -> dict[str, Maps]:
 
 
 def constant_images(maps: LayerMaps) -> NDArray[np.bool_]:
-    """Check for each map whether it is constant, up to rounding errors. Such a map has no mask.
+    """Check which maps are constant, up to rounding errors. A constant map has no mask.
 
     Parameters
     ----------
@@ -145,5 +145,5 @@ def constant_images(maps: LayerMaps) -> NDArray[np.bool_]:
 
 
 def layers_of_pair(layers: Mapping[str, LayerMaps], k: int) -> dict[str, LayerMaps]:
-    """Return the maps for the pair of words `k`, reordered to the shape (2, images, h, w)."""
+    """Return the maps of the `k`-th pair of words, each of shape (2, images, h, w)."""
     return {name: maps[:, 2 * k : 2 * k + 2].swapaxes(0, 1) for name, maps in layers.items()}

@@ -1,4 +1,4 @@
-"""Images on the page of `askew map`, overlaid with attention maps and masks."""
+"""Overlay images with attention maps and masks, for the page of `askew map`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,13 +15,16 @@ from askew.stats.overlap import iou, mask
 from askew.types import Estimate
 
 IMAGES_OF_SINGLE_PROMPT = 6
-"""Number of images with overlays if the run has a single prompt. Others have one image each."""
+"""Number of images with overlays if the run has a single prompt.
+
+If there are several prompts, each has one such image.
+"""
 
 LARGEST_NUMBER_OF_PROMPTS = 24
-"""Number of prompts with overlays."""
+"""Maximum number of prompts with overlays."""
 
 KEYS: tuple[tuple[b.Swatch, str], ...] = (
-    ("heat", "attention: lowest to highest in the image"),
+    ("heat", "attention, from the lowest to the highest in the image"),
     ("only-a", "only the concept"),
     ("only-b", "only the word of the prompt"),
     ("both", "both"),
@@ -29,22 +32,22 @@ KEYS: tuple[tuple[b.Swatch, str], ...] = (
 
 
 def overlays(findings: MapFindings, media: Media, a: str) -> Iterator[b.Block]:
-    """Yield the first images of each prompt and model, overlaid with the maps of a concept.
+    """Yield blocks with the first images of each prompt and model, overlaid with a concept's maps.
 
     Parameters
     ----------
     findings
         Findings of the run.
     media
-        The run, which opens images and maps.
+        Run that opens images and maps.
     a
         The concept.
 
     Yields
     ------
     Block
-        Images overlaid with the maps and masks of both words, and the first image with the masks of
-        each block.
+        A grid of images overlaid with the maps and masks of both words, and a folded grid of each
+        prompt's first image overlaid with the masks from each block.
     """
     most = IMAGES_OF_SINGLE_PROMPT if len(findings.plan.prompts) == 1 else 1
     rows = []
@@ -81,14 +84,14 @@ def overlays(findings: MapFindings, media: Media, a: str) -> Iterator[b.Block]:
 
 
 def typical_overlay(findings: MapFindings, media: Media, pair: ConceptPair) -> b.PictureGrid:
-    """Return the image whose overlap is closest to the mean, once without and once with the masks.
+    """Return the image whose overlap is closest to the mean, without and with the masks.
 
     Parameters
     ----------
     findings
         Findings of the run.
     media
-        The run, which opens images and maps.
+        Run that opens images and maps.
     pair
         Scores of a concept in the images of a prompt.
 
@@ -110,7 +113,7 @@ def typical_overlay(findings: MapFindings, media: Media, pair: ConceptPair) -> b
         return b.PictureGrid("", ())
     typical = min(candidates, key=lambda overlay: abs(overlay.iou() - mean))
     return b.PictureGrid(
-        caption=f"{typical.label}: its overlap is closest to the mean",
+        caption=f"{typical.label}, whose overlap is closest to the mean",
         rows=(b.PictureRow(typical.large()),),
         size="overlay",
         keys=(
@@ -124,7 +127,7 @@ def typical_overlay(findings: MapFindings, media: Media, pair: ConceptPair) -> b
 def _overlay(
     findings: MapFindings, media: Media, pair: ConceptPair, position: int, image_id: str
 ) -> "_Overlay | None":
-    """Return an image and its maps, or None if it has no maps or a constant map."""
+    """Return an image with its maps; None if it has no maps, or if a map is constant."""
     maps = maps_of(findings, media, pair.a, pair.prompt, pair.model, image_id)
     if maps is None or constant_images(maps.total()).any():
         return None
@@ -148,7 +151,7 @@ def maps_of(
     findings
         Findings of the run.
     media
-        The run, which opens stored maps.
+        Run that opens stored maps.
     a
         The concept.
     prompt, model
@@ -159,7 +162,7 @@ def maps_of(
     Returns
     -------
     PairMaps or None
-        None if the store has no maps of the image.
+        The maps; None if the store contains no maps of the image.
     """
     files = {(file.model, file.prompt): file.fingerprint for file in findings.maps}
     row = media.rows(files.get((model, prompt), ""), [image_id]).get(image_id)
@@ -173,7 +176,7 @@ def maps_of(
 
 @dataclass(frozen=True)
 class _Overlay:
-    """An image, with the attention maps of two words."""
+    """An image and the attention maps of two words."""
 
     image: b.ImageReference
     label: str
@@ -181,17 +184,17 @@ class _Overlay:
     plan: MapPlan
 
     def iou(self) -> float:
-        """Return the overlap of both masks."""
+        """Return the IoU between the two masks."""
         first, second = mask(self.maps.total()[:, 0], self.plan.threshold, self.plan.tau)
         return float(iou(first, second))
 
     def large(self) -> tuple[b.Thumbnail, b.Thumbnail]:
-        """Return the image and its masks."""
+        """Return two shots: the image, and the image overlaid with its masks."""
         image = b.Thumbnail(self.image, self.label, "as generated")
         return image, self._masks(self.maps.total(), "masks of both words")
 
     def row(self) -> b.PictureRow:
-        """Return the image, its maps, and its masks."""
+        """Return a row that shows the image, its two maps, and its masks."""
         total = self.maps.total()
         first, second = (replace(self.image, overlay=b.HeatOverlay(heat)) for heat in total[:, 0])
         shots = (
@@ -214,7 +217,7 @@ class _Overlay:
         return b.PictureRow(tuple(shots), self.label)
 
     def _masks(self, maps: Maps, alt: str, name: str = "") -> b.Thumbnail:
-        """Return the image overlaid with both masks, and their overlap.
+        """Return the image overlaid with both masks; its caption states the IoU.
 
         The maps have the shape (2, 1, H, W).
         """

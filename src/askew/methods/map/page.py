@@ -1,4 +1,4 @@
-"""The page of `askew map`: overlap of the attention to concepts and to a word in the prompt."""
+"""Build the page of `askew map`: overlap between attention to concepts and to a prompt's word."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,21 +26,21 @@ from askew.stats.shares import share_intervals
 from askew.types import Missing, grouped
 
 BARS = 10
-"""Maximum number of bars per axis that are shown unfolded."""
+"""Maximum number of bars per axis that are not folded away."""
 
 ACCURACY_CHARTS = 4
-"""Maximum number of charts on the accuracy of masks that are shown unfolded."""
+"""Maximum number of charts of mask accuracy that are not folded away."""
 
 NOTES = (
-    "Bold: significantly above chance (q < 0.05). Chance is the overlap with the same words in "
-    "other images of the prompt.",
-    "RD: risk difference of perceived groups. Instruments err.",
+    "Bold: significantly above chance (q < 0.05). Chance is the overlap between masks of the "
+    "same words from different images of the prompt.",
+    "RD: risk difference between perceived groups. Instruments make labeling errors.",
 )
-NOTE_ON_MEANS = "In rows with means, q is from a t-test of the corrected overlap over prompts."
+NOTE_ON_MEANS = "In rows with means, q comes from a t-test of the corrected overlap over prompts."
 
 
 def page(findings: MapFindings, media: Media) -> b.Page:
-    """Return the report page for a run of `askew map`."""
+    """Return the page for a run of `askew map`."""
     plan = findings.plan
     models = [model.name for model in findings.models]
     prompts = [prompt.text for prompt in plan.prompts]
@@ -75,14 +75,14 @@ def page(findings: MapFindings, media: Media) -> b.Page:
 
 @dataclass(frozen=True)
 class MapView:
-    """Page blocks that show the findings for each concept and model.
+    """Blocks of the page, computed from the findings for each concept and model.
 
     Attributes
     ----------
     findings : MapFindings
         Findings of the run.
     models, prompts : list of str
-        Names of its models, and its prompts.
+        Names of the run's models, and its prompts.
     """
 
     findings: MapFindings
@@ -90,20 +90,17 @@ class MapView:
     prompts: list[str]
 
     def pairs(self, a: str, model: str | None = None) -> list[ConceptPair]:
-        """Return the scores of a concept.
-
-        For a single model, they are in the order of the prompts.
-        """
+        """Return the scores of a concept in all prompts, for one model or for all models."""
         pairs = self.findings.biasmap.pairs
         return [pair for pair in pairs if pair.a == a and model in (None, pair.model)]
 
     def overall(self, a: str, model: str) -> Overall:
-        """Return the means of a concept over the prompts of a model."""
+        """Return the scores of a concept averaged over the prompts of a model."""
         means = self.findings.biasmap.overall
         return next(mean for mean in means if (mean.a, mean.model) == (a, model))
 
     def clauses(self) -> list[str]:
-        """Return sentences on the overlap of each concept in the images of the first model."""
+        """Return a sentence on the overlap of each concept, for the first model's images."""
         first = self.models[0]
         clauses = [
             finding(self.pairs(a, first), self.overall(a, first))
@@ -126,7 +123,7 @@ class MapView:
             yield from folded(f"{axis} by prompt", bars, "Prompt", BARS)
 
     def _bar(self, risk: RiskDifference) -> b.ValueGroup:
-        """Return the shares of an axis in the images of a prompt, with a uniform reference."""
+        """Return a bar with the shares on an axis in a prompt's images and a uniform reference."""
         counts = list(risk.counts.values())
         labeled = sum(counts)
         shares: Sequence[b.E] = [Missing("not_asked")] * len(counts)
@@ -151,7 +148,7 @@ class MapView:
         )
 
     def concept(self, a: str, media: Media) -> b.Section:
-        """Return a concept's overlap: per prompt and model, per block, and drawn on images."""
+        """Return a section on a concept's overlap per prompt, per block, and drawn on images."""
         blocks = b.Section("Overlap by block", (self._profile(a),), screen=False)
         images = b.Section("Images", overlays(self.findings, media, a), screen=False)
         chart = () if a == self.findings.plan.concepts[0] else (self.overlap_chart(a),)
@@ -160,24 +157,26 @@ class MapView:
     def overlap_chart(self, a: str) -> b.IntervalChart:
         """Return a chart of a concept's overlap for each prompt and model."""
         return b.IntervalChart(
-            caption=f"Overlap of the masks of “{shorten(a, 40)}” and of the word of the prompt (mIoU)",
+            caption=(
+                f"Overlap between the masks of “{shorten(a, 40)}” and of the prompt's word (mIoU)"
+            ),
             heading="Prompt",
             rows=tuple(self._rows(a)),
             name="mIoU",
             columns=b.TESTED,
             more=("mBIoU", "RD"),
-            chance=("chance", "the same words in other images of the prompt"),
+            chance=("chance", "masks of the same words from different images of the prompt"),
         )
 
     def first_screen(self, media: Media) -> b.FirstScreen:
-        """Return a chart of the first concept's overlap, and a typical image under both masks."""
+        """Return a chart of the first concept's overlap, and a typical image with both masks."""
         first = self.findings.plan.concepts[0]
         pairs = self.pairs(first, self.models[0])
         images = typical_overlay(self.findings, media, pairs[0])
         return b.FirstScreen((self.overlap_chart(first),), (images,), layout="images")
 
     def _rows(self, a: str) -> Iterator[b.IntervalRow]:
-        """Yield rows for the overlap in each prompt, and for the means over several prompts."""
+        """Yield a row for each prompt's overlap and, for several prompts, for each model's mean."""
         axis = axes_of([a]).get(a)
         risks = {
             (risk.model, risk.prompt): risk.estimate
@@ -198,7 +197,7 @@ class MapView:
         return b.IntervalRow(**self._row_name(name, score.model), score=score.miou, more=more)
 
     def _profile(self, a: str) -> b.LineChart:
-        """Return a chart of each block's overlap: a line per model, thin lines per prompt."""
+        """Return a chart of the overlap in each block: lines per model, thin lines per prompt."""
         several = len(self.prompts) > 1
         scores = [
             self.overall(a, model) if several else self.pairs(a, model)[0] for model in self.models
@@ -214,7 +213,7 @@ class MapView:
                     name += f", {model_label(pair.model, 60)}"
                 lines.append(replace(self._line(pair, name, blocks), thin=True))
         areas = [pair.chance_area for pair in self.pairs(a) if pair.chance_area is not None]
-        levels = (("random masks of the same areas", sum(areas) / len(areas)),) if areas else ()
+        levels = (("random masks with the same areas", sum(areas) / len(areas)),) if areas else ()
         return b.LineChart(
             caption=caption,
             heading="Block",
@@ -222,7 +221,7 @@ class MapView:
             lines=tuple(lines),
             name="overlap",
             levels=levels,
-            chance="chance: other images of the prompt",
+            chance="chance: masks from different images of the prompt",
         )
 
     def _line(self, score: ConceptPair | Overall, name: str, blocks: Sequence[str]) -> b.LineSeries:
@@ -230,11 +229,14 @@ class MapView:
         return b.LineSeries(name, points, series=self.models.index(score.model))
 
     def similarity(self) -> Iterator[b.Table]:
-        """Yield tables of the concepts' similarity to a word and their overlap with the word."""
+        """Yield tables of each concept's similarity to a word and its overlap with the word."""
         pairs = self.findings.biasmap.pairs
         overlaps = {(pair.model, pair.prompt, pair.a): pair.miou for pair in pairs}
         for gradient in self.findings.biasmap.gradient:
-            caption = f"Overlap with “{shorten(gradient.b, 30)}” by similarity of meaning."
+            caption = (
+                f"Overlap with “{shorten(gradient.b, 30)}”, in order of decreasing similarity of "
+                "meaning."
+            )
             if not isinstance(gradient.spearman, Missing):
                 correlation = w.measured(gradient.spearman)
                 words = plural(len(gradient.cosines), "word")
@@ -251,7 +253,7 @@ class MapView:
             )
 
     def accuracy(self) -> Iterator[b.Block]:
-        """Yield charts of the accuracy of masks at each threshold (figure 11 of the paper)."""
+        """Yield charts of how accurate masks are at each threshold (figure 11 of the paper)."""
         accuracies = self.findings.biasmap.accuracy
         if not accuracies:
             return
@@ -263,7 +265,7 @@ class MapView:
         yield b.Details(plural(len(more), "more chart"), more)
 
     def changes(self) -> Iterator[b.Block]:
-        """Yield the scores of each later model minus the scores of the first model."""
+        """Yield charts of each later model's scores minus the first model's scores."""
         if self.findings.biasmap.changes:
             yield b.Paragraph(
                 "Images with the same prompt and seed are paired. Means over prompts have "
@@ -282,7 +284,7 @@ class MapView:
             )
 
     def _change_rows(self, change: ModelChange) -> Iterator[b.IntervalRow]:
-        """Yield rows with the differences in each prompt, and their means over several prompts."""
+        """Yield rows with the difference in each prompt and, for several prompts, the means."""
         if len(change.prompts) == 1:
             yield b.IntervalRow("mIoU", change.prompts[0].miou)
             yield b.IntervalRow("mBIoU", change.prompts[0].mbiou)
@@ -300,16 +302,13 @@ class MapView:
         return self.prompts.index(score.prompt)
 
     def _word(self, prompt: str) -> str:
-        """Return the row label: the word compared with concepts.
-
-        If prompts share a word, the label is the prompt.
-        """
+        """Return a row's label: the prompt's word or, if prompts share a word, the prompt."""
         words: Sequence[str] = self.findings.plan.against
         names = words if len(set(words)) == len(words) else self.prompts
         return shorten(names[self.prompts.index(prompt)], 60)
 
     def _row_name(self, name: str, model: str) -> dict[str, Any]:
-        """Return label, group and series of a row. Several models form a group of rows."""
+        """Return a row's label and, if the run has several models, its group and series."""
         if len(self.models) == 1:
             return {"label": name}
         series = self.models.index(model)
@@ -317,7 +316,7 @@ class MapView:
 
 
 def _tested_mean(mean: Overall) -> b.E:
-    """Return the mean mIoU, together with the test of its corrected mean."""
+    """Return the mean mIoU with the p and q of the test of its corrected mean."""
     corrected = mean.corrected
     if isinstance(mean.miou, Missing) or isinstance(corrected, Missing):
         return mean.miou
@@ -325,7 +324,7 @@ def _tested_mean(mean: Overall) -> b.E:
 
 
 def _accuracy_chart(entries: Sequence[MaskAccuracy]) -> b.LineChart:
-    """Return a chart of the accuracy of a word's masks at each threshold."""
+    """Return a chart of how accurate a word's masks are at each threshold."""
     covered = tuple(entry.mask_accuracy for entry in entries)
     omitted = tuple(entry.complement_accuracy for entry in entries)
     return b.LineChart(
@@ -337,5 +336,5 @@ def _accuracy_chart(entries: Sequence[MaskAccuracy]) -> b.LineChart:
             b.LineSeries("share of the remaining area that the mask leaves out", omitted, series=1),
         ),
         name="share",
-        chance="chance: masks of other images",
+        chance="chance: masks from other images",
     )

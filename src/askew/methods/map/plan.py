@@ -1,4 +1,4 @@
-"""Plan of attention maps, and the function that builds it from a request."""
+"""Define the plan of `askew map`, and build it from a request."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -27,7 +27,7 @@ PROFESSIONS = tuple(
 """Professions of the paper's tables 3 to 6."""
 
 AXES: Mapping[str, str] = {"race": "ethnicity", "sex": "gender"}
-"""Axis for each concept whose axis has a different name."""
+"""Name of the axis for each concept whose axis has another name."""
 
 DEFAULT_IMAGES = 24
 
@@ -37,7 +37,7 @@ Tau = Annotated[float, Field(ge=0, le=100)]
 class MapPlan(Plan):
     """Plan of a run that maps a model's attention to concepts (BiasMap).
 
-    The instruments label the `images` images of each prompt on its axes.
+    Each prompt has `images` images, which the instruments label on its axes.
 
     Attributes
     ----------
@@ -46,24 +46,25 @@ class MapPlan(Plan):
     concepts : tuple of str
         Words to map. The prompt need not contain them.
     against : tuple of str
-        For each prompt, its word that is compared with the concepts, such as an occupation.
+        For each prompt, the word in it that is compared with the concepts, such as an occupation.
     compared : tuple of str
-        Further models, which are compared with the first model on images with the same seeds.
+        Names of further models. Each is compared with the first model, using images with the same
+        seeds.
     baseline_run : str
         Folder of a finished run. All models are compared with the model of that run.
     definition : "ovam" or "output"
-        What a map is computed from: attention weights, or the attention output (SD3, Flux and
-        similar models).
+        Quantity from which a map is computed: attention weights ("ovam"), or the attention output
+        ("output", for SD3, Flux and similar models).
     branch : "cond" or "uncond"
         Branch of classifier-free guidance that is mapped. The paper uses the conditional branch.
     threshold : "percentile", "max" or "minmax"
-        Kind of threshold of the masks. The paper uses the percentile.
+        How the threshold of the masks is defined. The paper uses "percentile".
     tau : float
         Threshold, from 0 to 100.
     masks : str
-        Folder with true masks, WORD/IMAGE.png. Empty without masks.
+        Folder with true masks, named WORD/IMAGE.png. Empty if there are none.
     masks_digest : str
-        Hash of the files of true masks.
+        Hash of the files with true masks.
     taus : tuple of float
         Thresholds at which maps are compared with the true masks.
     """
@@ -101,8 +102,8 @@ class MapPlan(Plan):
         repeated = words & {concept.casefold() for concept in self.concepts}
         if repeated:
             raise ValueError(
-                f"{', '.join(sorted(repeated))} is a concept and also the word of a prompt; "
-                "give --concept and --against different words"
+                f"{', '.join(sorted(repeated))} is both a concept and the word of a prompt; use "
+                "different words for --concept and --against"
             )
         if len(set(self.models)) < len(self.models):
             raise ValueError(f"--model names a model twice: {', '.join(self.models)}")
@@ -128,12 +129,12 @@ def plan_map(
     concepts
         Words to map.
     against
-        Word of the prompts that is compared with the concepts.
+        Word in the prompts that is compared with the concepts.
     professions
-        Professions that get the paper's prompt. True means the paper's 20 professions.
+        Professions for which the paper's prompt is added. True means the paper's 20 professions.
     models
-        Names of models. Later models are compared with the first, which also determines the default
-        number of images.
+        Names of models. Later models are compared with the first model, which also determines the
+        default number of images.
     masks
         Folder with true masks.
     settings
@@ -152,7 +153,7 @@ def plan_map(
     _check_request(prompts, concepts, against, models)
     prompt_words = _prompt_words(prompts, against, professions)
     if "taus" in settings and not masks:
-        raise UsageError("--taus needs true masks; name their folder with --masks FOLDER")
+        raise UsageError("--taus needs true masks; give their folder with --masks FOLDER")
     words = [word for _, word in prompt_words]
     if masks:
         settings["masks_digest"] = _masks_digest(Path(masks), [*concepts, *words])
@@ -177,27 +178,28 @@ def plan_map(
 def _check_request(
     prompts: Sequence[str], concepts: Sequence[str], against: str | None, models: Sequence[str]
 ) -> None:
-    """Raise UsageError for an empty model, word or concept."""
+    """Raise UsageError if a model, word or concept is missing or empty."""
     if not models or not all(model.strip() for model in models):
         raise UsageError(
-            "no model is named; name a model with attention layers: "
-            "--model studio or --model diffusers/ID-OR-PATH"
+            "no model is given; choose a model with attention layers: --model studio or --model "
+            "diffusers/ID-OR-PATH"
         )
     if prompts and not (against or "").strip():
         raise UsageError(
-            "a word of the prompt is needed to compare the concepts with; "
-            "name it, as in --against nurse"
+            "the concepts must be compared with a word of the prompt; give the word, as in "
+            "--against nurse"
         )
     if not concepts or not all(concept.strip() for concept in concepts):
         raise UsageError(
-            "a concept is empty; name at least one, as in --concept gender --concept race"
+            "a concept is missing or empty; give at least one, as in --concept gender --concept "
+            "race"
         )
 
 
 def _prompt_words(
     prompts: Sequence[str], against: str | None, professions: Sequence[str] | bool
 ) -> list[tuple[str, str]]:
-    """Return each prompt with its word; raise UsageError if there is no prompt."""
+    """Return pairs of a prompt and its word; raise UsageError if there is no prompt."""
     names = PROFESSIONS if professions is True else tuple(professions or ())
     prompt_words = [(prompt, str(against)) for prompt in prompts]
     prompt_words += [(profession_prompt(name), name) for name in names]
@@ -217,14 +219,14 @@ def _masks_digest(folder: Path, words: Sequence[str]) -> str:
             lines.append(f"{file.relative_to(folder)} {sha256(file.read_bytes()).hexdigest()}")
     if not lines:
         raise UsageError(
-            f"{folder} has no masks; --masks needs a folder with a subfolder of PNG files "
-            f"for a word: {', '.join(distinct)}"
+            f"{folder} contains no masks; --masks needs a folder that contains a subfolder of PNG "
+            f"files for at least one of these words: {', '.join(distinct)}"
         )
     return sha256("\n".join(lines).encode()).hexdigest()
 
 
 def axes_of(concepts: Sequence[str]) -> dict[str, str]:
-    """Return the axis in the catalog for each concept that has one, such as ethnicity for race."""
+    """Return each concept's axis in the catalog, such as ethnicity for race, if it has one."""
     axes = {}
     for concept in concepts:
         try:

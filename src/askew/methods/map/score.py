@@ -1,4 +1,4 @@
-"""Scores of BiasMap: the overlap of attention to two words, over all layers and per block.
+"""Compute BiasMap's scores: the overlap of attention to two words, over all layers and per block.
 
 Chakraborty et al., "BiasMap: Can Cross-Attention Uncover Hidden Social Biases?"; equation numbers
 are theirs.
@@ -43,7 +43,7 @@ values."""
 
 
 def score(plan: MapPlan, gathered: MapsGathered, head: Head) -> MapFindings:
-    """Compute the findings of a run.
+    """Compute the findings of a run of `askew map`.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def score(plan: MapPlan, gathered: MapsGathered, head: Head) -> MapFindings:
     Raises
     ------
     NotEnoughData
-        If a model has no overlap in any prompt.
+        If a model has no estimated overlap in any prompt.
     """
     scoring = Scoring.of(plan)
     pairs: list[ConceptPair] = []
@@ -102,7 +102,7 @@ def score(plan: MapPlan, gathered: MapsGathered, head: Head) -> MapFindings:
 
 
 def _pair_maps(prompt: PromptAttention) -> list[PairMaps]:
-    """Return the maps for each pair of a concept and the prompt's word."""
+    """Return the maps for each pair of words: a concept and the prompt's word."""
     layers = decode_maps(prompt.rows)
     seeds = tuple(picture.seed for picture in prompt.present)
     return [
@@ -120,7 +120,7 @@ def _pair_maps(prompt: PromptAttention) -> list[PairMaps]:
 
 
 def _missing_pairs(prompt: PromptAttention) -> list[ConceptPair]:
-    """Return the entries for a prompt that has no usable image."""
+    """Return entries whose scores are all missing, for a prompt without usable images."""
     first = next(picture for picture in prompt.pictures if isinstance(picture, Missing))
     gap = Missing(first.reason, "the model generated no usable image of this prompt")
     return [
@@ -145,22 +145,22 @@ def _missing_pairs(prompt: PromptAttention) -> list[ConceptPair]:
 
 
 def _check_measured(pairs: Sequence[ConceptPair]) -> None:
-    """Raise NotEnoughData if a model has no overlap in any prompt."""
+    """Raise NotEnoughData if a model has no estimated overlap in any prompt."""
     for model, of_model in grouped(pairs, lambda pair: pair.model).items():
         reasons = [pair.miou.detail for pair in of_model if isinstance(pair.miou, Missing)]
         if len(reasons) == len(of_model):
             raise NotEnoughData(
-                f"no prompt has attention maps of {model} that can be compared: "
+                f"no prompt has comparable attention maps from {model}: "
                 f"{'; '.join(dict.fromkeys(reasons))}"
             )
 
 
 def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> ConceptPair:
-    """Estimate mIoU, mBIoU and BIoU of two words (Eq. 4-6), with intervals, nulls and tests.
+    """Estimate mIoU, mBIoU and BIoU between two words (Eq. 4-6), with intervals, nulls and tests.
 
     An image with a constant map counts as missing, both in a block and in the sum of all layers. A
     score is Missing if it has no usable image. mBIoU leaves out blocks without a usable image, and
-    uses only images that are usable in all other blocks.
+    uses only images that are usable in all remaining blocks.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> ConceptPair:
 
 
 def _entanglement(maps: PairMaps, scoring: Scoring, overlaps: Overlaps, name: str) -> tuple[E, E]:
-    """Return the mean IoU of the usable images, and the same score corrected for chance."""
+    """Return the mean IoU over the usable images, and the mean IoU corrected for chance."""
     usable = np.flatnonzero(overlaps.usable)
     if not len(usable):
         return CONSTANT, CONSTANT
@@ -226,7 +226,7 @@ def gradient(
     pairs: Sequence[ConceptPair],
     scoring: Scoring,
 ) -> f.Gradient:
-    """Correlate the concepts' similarity in meaning with their overlap (BiasMap, supplement E).
+    """Correlate the concepts' similarity to a word with their overlap with it (supplement E).
 
     Parameters
     ----------
@@ -267,9 +267,9 @@ def gradient(
 def accuracies(
     prompt: PromptAttention, maps: Sequence[PairMaps], plan: MapPlan, scoring: Scoring
 ) -> Iterator[f.MaskAccuracy]:
-    """Yield the accuracy of the masks for all words with true masks (BiasMap, supplement F).
+    """Yield the accuracy of the masks of all words that have true masks (BiasMap, supplement F).
 
-    Images without a true mask, or with a constant map, count as missing.
+    Images that have no true mask, or a constant map, count as missing.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def accuracies(
     Yields
     ------
     MaskAccuracy
-        Accuracy of a word at a threshold.
+        Accuracy of a word's masks at one threshold.
     """
     for word in prompt.masks:
         words = next(words for words in maps if word in (words.a, words.b))
@@ -328,7 +328,7 @@ def _word_accuracies(
 
 
 def _risk(prompt: PromptAttention, axis: Axis, scoring: Scoring) -> RiskDifference:
-    """Return the difference between the shares of two groups, labeled by the first instrument."""
+    """Return the risk difference between two groups, from the first instrument's labels."""
     instrument = scoring.instrument
     groups = GROUPS.get(axis.name, axis.values[:2])
     counts = dict(zip(axis.values, prompt.observed.counts(instrument, axis), strict=True))

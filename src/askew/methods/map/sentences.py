@@ -1,4 +1,4 @@
-"""Sentences on the page of `askew map`."""
+"""Write the sentences on the page of `askew map`."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ def finding(pairs: Sequence[ConceptPair], overall: Overall) -> str:
     pairs
         Scores of the concept in each prompt.
     overall
-        Means of the concept over the prompts.
+        Scores of the concept, averaged over the prompts.
     """
     gaps = [pair.miou for pair in pairs if isinstance(pair.miou, Missing)]
     if len(gaps) == len(pairs):
@@ -32,14 +32,14 @@ def finding(pairs: Sequence[ConceptPair], overall: Overall) -> str:
     chance = w.part(overall.miou, "null")
     missing = f", {len(gaps)} missing" if gaps else ""
     return (
-        f"the attention masks of “{overall.a}” and of the prompts' words overlap with mean mIoU "
-        f"{w.part(overall.miou, 'value')}, {verdict} ({chance}; {prompts}{missing})"
+        f"the attention masks of “{overall.a}” overlap with those of the prompts' words with a "
+        f"mean mIoU of {w.part(overall.miou, 'value')}, {verdict} ({chance}; {prompts}{missing})"
     )
 
 
 def _of_prompt(pair: ConceptPair) -> str:
     text = (
-        f"the attention masks of “{pair.a}” and “{pair.b}” overlap with mIoU "
+        f"the attention masks of “{pair.a}” and “{pair.b}” overlap with an mIoU of "
         f"{w.part(pair.miou, 'value')}"
     )
     chance = w.part(pair.miou, "null")
@@ -50,7 +50,7 @@ def _of_prompt(pair: ConceptPair) -> str:
 
 
 def accuracy_name(entry: MaskAccuracy) -> str:
-    """Return a phrase with the word, the prompt and the model of a measured accuracy."""
+    """Return a phrase with the word, the prompt and the model to which an accuracy belongs."""
     word = w.quote(entry.word, 40)
     return f"{word} in images of {w.quote(entry.prompt, 60)}, {model_label(entry.model, 40)}"
 
@@ -65,7 +65,8 @@ def accuracy_sentence(entries: Sequence[MaskAccuracy]) -> str:
             text = (
                 f"the two accuracies are closest at threshold {entry.tau:g}. The mask covers "
                 f"{w.measured(covered)} of the true mask ({w.number(covered.null)} expected by "
-                f"chance) and omits {w.measured(omitted)} of the rest ({w.number(omitted.null)})."
+                f"chance) and leaves out {w.measured(omitted)} of the remaining area "
+                f"({w.number(omitted.null)} expected by chance)."
             )
             by_difference.setdefault(abs(covered.value - omitted.value), text)
     closest = min(by_difference, default=None)
@@ -76,7 +77,7 @@ def accuracy_sentence(entries: Sequence[MaskAccuracy]) -> str:
 def model_label(name: str, width: int) -> str:
     """Return the name of a model on one line.
 
-    If it is too long, only its end is kept, from a slash on.
+    If the name is too long, only its end is returned, if possible starting at a slash.
 
     Parameters
     ----------
