@@ -230,7 +230,7 @@ def test_images_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_path:
     assert run([*command, "--run", str(tmp_path / "run")]) == 0
     content = json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8"))
     assert {e["group"] for e in content["editing"]} == {"white: female", "black: male"}
-    assert "1 of 5 files that the manifest labels.csv lists are absent" in " ".join(
+    assert "1 of 5 files listed in the manifest labels.csv do not exist" in " ".join(
         content["warnings"]
     )
     sources = {e["prompt"]: (e["n"], e["missing"]) for e in content["sets"] if e["axis"] is None}

@@ -149,7 +149,7 @@ def test_absent_files_of_a_published_manifest_are_missing(
     assert run(published) == 0
     captured = capsys.readouterr()
     assert 'warning: 72 paths in the manifest sdxl.csv begin with "/"' in captured.err
-    assert "warning: 28 of 100 files that the manifest sdxl.csv lists are absent" in captured.err
+    assert "warning: 28 of 100 files listed in the manifest sdxl.csv do not exist" in captured.err
     assert "Missing: 28 images" in captured.out
     content = in_file(askew.load(tmp_path / "run"))
     assert len(content["warnings"]) == 4, content["warnings"]
@@ -178,7 +178,7 @@ def test_absent_files_stop_a_strict_audit(
     published: list[str], strictly: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([*published, *strictly]) == 2
-    assert "28 of 100 files are absent" in capsys.readouterr().err
+    assert "28 of 100 files do not exist" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

@@ -143,7 +143,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "no image": (at("/history", entry(outputs={}, status={"completed": True})), "made 0 images"),
     "two images": (
         at("/history", entry(outputs={"9": {"images": [IMAGE, IMAGE]}})),
-        "2 images, not one.*output_node",
+        "2 images instead of one.*output_node",
     ),
     "odd outputs": (at("/history", entry(outputs={"9": {"images": "x"}})), "made 0 images"),
     "garbage": (at("/view", Reply(b"garbage")), "sent no image"),
@@ -195,7 +195,7 @@ def test_a_stated_pause_is_kept_unless_it_is_too_long(asked: str, waits: bool) -
 def test_an_image_that_takes_too_long_is_an_error() -> None:
     with comfy() as server:
         server.unfinished = 10**9
-        with pytest.raises(ServerError, match=r"no image within 0.2 s.*-M timeout"):
+        with pytest.raises(ServerError, match=r"did not make an image within 0.2 s.*-M timeout"):
             image_of(model_at(server.url, timeout=0.2))
 
 

@@ -141,7 +141,7 @@ def test_faults_are_errors_of_one_sentence(
     tensors = load_file(first)
     save_file({key: value.repeat(2, 2) for key, value in tensors.items()}, wide)
     cases = {
-        f"{tmp_path / 'absent.safetensors'}:0.8": "names no file",
+        f"{tmp_path / 'absent.safetensors'}:0.8": "is not a file",
         f"{first}:much": "must be a number",
         f"{first}:0": "must be a number other than 0",
         f"{first},{first}:0.5": "twice",
@@ -162,5 +162,5 @@ def test_faults_are_errors_of_one_sentence(
     save_file({"a": torch.zeros(32)}, word)
     with pytest.raises(UsageError, match="choose another"):
         model(tiny, textual_inversion=f"{word}:a").generate(REQUESTS[:1])
-    with pytest.raises(UsageError, match="takes no -M textual_inversion"):
+    with pytest.raises(UsageError, match="does not support -M textual_inversion"):
         DiffusersModel(tiny("pixart"), textual_inversion=str(word))

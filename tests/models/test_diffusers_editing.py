@@ -188,7 +188,8 @@ def test_a_lack_of_memory_halves_the_batch_and_is_an_error_for_one_edit(tiny: Sa
     assert greedy.sizes == [4, 2, 2]
     tiny_editor.pipeline = MemoryHungryPipeline(whole, 0)
     with pytest.raises(
-        ModelError, match=r"memory on cpu for one edit by .*: use -M offload=model.*--resize 256"
+        ModelError,
+        match=r"needs more memory for one edit than cpu has: use -M offload=model.*--resize 256",
     ):
         tiny_editor.edit(requests()[:1])
 

@@ -142,7 +142,9 @@ def test_a_prior_that_cannot_be_loaded_safely_is_named(
     index = tmp_path / "prior" / "model_index.json"
     index.write_text(json.dumps(json.loads(index.read_text()) | {"prior": ["mine", "MyPrior"]}))
     use(monkeypatch, hub.url, tmp_path / "another cache")
-    with pytest.raises(UsageError, match=f"^{PRIOR!r} needs code of its own repository for prior"):
+    with pytest.raises(
+        UsageError, match=f"^{PRIOR!r} needs code from its own repository for prior"
+    ):
         create(decoder)
 
 

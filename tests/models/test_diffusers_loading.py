@@ -147,7 +147,7 @@ def test_pipelines_accept_their_recommended_settings() -> None:
         ({"dtype": "int8"}, "unknown dtype 'int8'.*float32"),
         ({"batch_size": -1}, "batch_size is -1"),
         ({"revision": "main"}, "leave out -M revision"),
-        ({"variant": "fp16"}, "no weights of a variant 'fp16'"),
+        ({"variant": "fp16"}, "no weights for the variant 'fp16'"),
     ],
 )
 def test_errors_explain_settings_that_cannot_be_used(

@@ -57,9 +57,9 @@ def test_pickles_are_refused(copy: Path) -> None:
 def test_code_of_a_repository_is_refused_and_not_run(copy: Path) -> None:
     (copy / "unet" / "mine.py").write_text("raise SystemExit('was run')")
     edit(copy, unet=["mine", "MyUNet"])
-    assert "code of its own repository for unet" in refusal(copy)
+    assert "code from its own repository for unet" in refusal(copy)
     edit(copy, unet=["diffusers", "UNet2DConditionModel"], _class_name=["pipeline", "MyPipeline"])
-    assert "code of its own repository for the pipeline" in refusal(copy)
+    assert "code from its own repository for the pipeline" in refusal(copy)
 
 
 def test_weights_of_a_variant_need_its_name(copy: Path) -> None:
@@ -78,7 +78,7 @@ def test_errors_of_other_folders_describe_a_pipeline(copy: Path, tmp_path: Path)
     edit(copy, _class_name="PipelineOfTheFuture")
     assert "try a newer version of diffusers" in refusal(copy)
     edit(copy, _class_name="StableDiffusionUpscalePipeline")
-    assert "cannot make images from a prompt only: it takes an image" in refusal(copy)
+    assert "cannot make images from a prompt only: it needs an input image" in refusal(copy)
 
 
 def test_a_damaged_index_is_named(copy: Path) -> None:
@@ -111,7 +111,8 @@ def test_absent_weights_are_not_invented(copy: Path, file: str) -> None:
     change_weights(
         copy / file, lambda weights: {name: weights[name] for name in weights if name != lost}
     )
-    says = rf"the {Path(file).parent} of .* has weights that are missing .*, such as {re.escape(lost)}; name a complete"
+    part = Path(file).parent
+    says = rf"the {part} of .* lacks weights, .*, such as {re.escape(lost)}; name a complete"
     with pytest.raises(UsageError, match=says):
         DiffusersModel(copy).pipeline  # noqa: B018
 
@@ -227,7 +228,7 @@ def test_a_damaged_tokenizer_is_named_before_the_pipeline_is_loaded(copy: Path) 
 def test_weights_of_another_shape_are_named(copy: Path, file: str) -> None:
     change_weights(copy / file, lambda all_: {k: torch.cat([v, v]) for k, v in all_.items()})
     with pytest.raises(
-        UsageError, match=rf"the {Path(file).parent} of .* of another shape, such as "
+        UsageError, match=rf"the {Path(file).parent} of .* with an unexpected shape, such as "
     ):
         DiffusersModel(copy).pipeline  # noqa: B018
 

@@ -35,44 +35,44 @@ SCHNELL = "black-forest-labs/FLUX.1-schnell"
         (
             "flux",
             {"negative_prompt": "blurred"},
-            "negative_prompt changes nothing without guidance above 1",
+            "negative_prompt has no effect unless guidance is above 1",
         ),
         (
             "flux",
             {"true_cfg_scale": 4.0},
-            "true_cfg_scale changes nothing without a negative prompt",
+            "true_cfg_scale has no effect without a negative prompt",
         ),
         (
             "flux",
             {"negative_prompt_2": "blurred", "true_cfg_scale": 4.0},
-            "changes nothing without a negative prompt",
+            "has no effect without a negative prompt",
         ),
         (
             "stable-diffusion",
             {"eta": 0.5},
-            "eta changes nothing with this model's scheduler: choose a scheduler.*scheduler=DDIM",
+            "eta has no effect with this model's scheduler; choose a scheduler.*scheduler=DDIM",
         ),
         (
             "stable-diffusion",
             {"negative_prompt": "blurred", "guidance_scale": 1.0},
-            "changes nothing without guidance",
+            "has no effect unless guidance",
         ),
         (
             "stable-diffusion",
             {"guidance_rescale": 0.7, "guidance_scale": 0.0},
-            "changes nothing without guidance",
+            "has no effect unless guidance",
         ),
         (
             "stable-diffusion-xl",
             {"negative_prompt_2": "blurred"},
-            "changes nothing without a negative prompt",
+            "has no effect without a negative prompt",
         ),
         (
             "stable-diffusion-3",
             {"skip_layer_guidance_scale": 3.0},
-            "changes nothing without layers to skip",
+            "has no effect because askew cannot set the layers",
         ),
-        ("stable-diffusion-3", {"mu": 0.75}, "mu changes nothing with this model's scheduler"),
+        ("stable-diffusion-3", {"mu": 0.75}, "mu has no effect because this model's scheduler"),
     ],
 )
 def test_a_setting_that_changes_nothing_is_refused(
@@ -100,7 +100,7 @@ def test_a_setting_that_changes_images_is_accepted(
 
 
 def test_a_setting_that_does_not_affect_edits_is_refused(tiny: Saved) -> None:
-    with pytest.raises(UsageError, match="editing: eta changes nothing"):
+    with pytest.raises(UsageError, match="editing: eta has no effect"):
         DiffusersEditor(DiffusersModel(tiny("stable-diffusion")), {"eta": 0.5})
 
 
@@ -144,7 +144,7 @@ def test_every_setting_of_a_family_changes_its_images_or_is_refused(
         try:
             changed = picture(folder, **{name: OTHER_VALUES[known[name].kind](known[name].default)})
         except UsageError as error:
-            if "changes nothing" not in str(error):
+            if "has no effect" not in str(error):
                 raise
         else:
             if np.array_equal(changed, plain):
@@ -225,7 +225,7 @@ def test_a_distilled_pipeline_has_its_settings_and_no_guidance(tmp_path: Path) -
     folder = folder_with(tmp_path / "klein", KLEIN)
     of_makers = {"num_inference_steps": 4, "guidance_scale": 1.0}
     assert opened(folder).settings.items() >= of_makers.items()
-    with pytest.raises(UsageError, match=r"guidance_scale changes nothing in .* is distilled"):
+    with pytest.raises(UsageError, match=r"guidance_scale has no effect because .* is distilled"):
         opened(folder, guidance_scale=4.0)
     base = folder_with(tmp_path / "base", KLEIN | {"is_distilled": False})
     assert opened(base, guidance_scale=5.0).settings["guidance_scale"] == 5.0

@@ -86,7 +86,7 @@ def test_faults_are_errors_of_one_sentence(
     lacking = tmp_path / "lacking.safetensors"
     parts = {k: v for k, v in weights.items() if not k.startswith("cond_stage_model")}
     save_file(parts, lacking)
-    with pytest.raises(UsageError, match=r"no weights of a CLIPTextModel.*-M config=FOLDER"):
+    with pytest.raises(UsageError, match=r"no weights for a CLIPTextModel.*-M config=FOLDER"):
         images(DiffusersModel(lacking, **given))
     absent = tmp_path / "absent.safetensors"
     for end in (
@@ -113,7 +113,7 @@ def test_faults_are_errors_of_one_sentence(
         (checkpoint, {"revision": "main", **given}, "has no revision"),
         (checkpoint, {"variant": "fp16", **given}, "-M variant"),
         (checkpoint, {"config": str(tmp_path / "absent")}, "there is no folder"),
-        (tiny(FAMILY), given, "needs no -M config"),
+        (tiny(FAMILY), given, "omit -M config"),
     ]
     for path, settings, message in cases:
         with pytest.raises(AskewError, match=message):

@@ -136,7 +136,7 @@ def test_several_csv_files_need_a_name(folder: Path) -> None:
         (
             "file,prompt\na.png,p\n",
             {"baseline_condition": "base"},
-            "needs the column of the condition",
+            "needs a condition column",
         ),
     ],
 )
@@ -168,8 +168,8 @@ def test_absent_files_are_counted_and_reported(folder: Path, write: Write) -> No
     assert set(collection.digests) == {folder / "a.png", folder / "b.png"}
     (absent, outside) = collection.warnings
     assert absent == (
-        "7 of 9 files that the manifest manifest.csv lists are absent and count as missing (absent_file): "
-        "gone0.png, gone1.png, gone2.png, gone3.png, gone4.png and 2 more"
+        "7 of 9 files listed in the manifest manifest.csv do not exist and count as missing "
+        "(absent_file): gone0.png, gone1.png, gone2.png, gone3.png, gone4.png and 2 more"
     )
     assert outside.startswith("2 images")
 
@@ -177,7 +177,7 @@ def test_absent_files_are_counted_and_reported(folder: Path, write: Write) -> No
 def test_an_absent_file_is_an_error_with_strict(folder: Path, write: Write) -> None:
     write("file,prompt\na.png,p\n" + "".join(f"gone{k}.png,p\n" for k in range(7)))
     with pytest.raises(
-        ManifestError, match=r"7 of 8 files are absent: gone0\.png.*gone4\.png and 2 more"
+        ManifestError, match=r"7 of 8 files do not exist: gone0\.png.*gone4\.png and 2 more"
     ):
         create(str(folder), strict=True)
 
@@ -185,7 +185,7 @@ def test_an_absent_file_is_an_error_with_strict(folder: Path, write: Write) -> N
 def test_a_manifest_without_any_existing_file_is_an_error(folder: Path, write: Write) -> None:
     write("file,prompt\nx.png,p\ny.png,p\n")
     with pytest.raises(
-        ManifestError, match=r"2 of 2 files are absent: x\.png, y\.png\. Their paths"
+        ManifestError, match=r"2 of 2 files do not exist: x\.png, y\.png\. Their paths"
     ):
         create(str(folder))
 

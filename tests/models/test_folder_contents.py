@@ -137,7 +137,7 @@ def test_files_beside_images_are_named(tmp_path: Path, suffix: str) -> None:
         (tmp_path / f"{number}{suffix}").write_text(NURSE)
     (tmp_path / "README.txt").write_text("about")
     warning = warnings_of(tmp_path)
-    assert f"2 files beside images are not used: 0{suffix}, 1{suffix}" in warning
+    assert f"2 text files next to images are not used: 0{suffix}, 1{suffix}" in warning
     assert "of one prompt" not in warning
 
 
@@ -145,8 +145,8 @@ def test_side_cars_that_differ_show_that_prompts_are_pooled(tmp_path: Path) -> N
     save_images(tmp_path, "0.png", "1.png")
     (tmp_path / "0.txt").write_text(NURSE)
     (tmp_path / "1.txt").write_text(CEO)
-    pooled = f"2 images count as images of one prompt, {tmp_path.name!r}"
-    assert f"{pooled}, but the files beside them differ ({CEO!r}, {NURSE!r})" in warnings_of(
+    pooled = f"2 images are assigned to a single prompt, {tmp_path.name!r}"
+    assert f"{pooled}, but the text files next to them differ ({CEO!r}, {NURSE!r})" in warnings_of(
         tmp_path
     )
 
@@ -188,7 +188,8 @@ def test_texts_in_images_are_named(tmp_path: Path, save: Callable[[Path, str], N
         save(tmp_path / str(number), f"{prompt}\nSteps: {number}")
     warning = warnings_of(tmp_path)
     assert (
-        f"texts in image files are not used: 0.{'jpg' if '.jpg' in warning else 'png'}" in warning
+        f"texts inside image files are not used: 0.{'jpg' if '.jpg' in warning else 'png'}"
+        in warning
     )
     assert f"the texts in their files differ ({CEO!r}, {NURSE!r})" in warning
 
@@ -220,4 +221,4 @@ def test_names_of_files_show_that_prompts_are_pooled(
     tmp_path: Path, names: list[str], is_pooled: bool
 ) -> None:
     save_images(tmp_path, *names)
-    assert ("the files have names of several prompts" in warnings_of(tmp_path)) is is_pooled
+    assert ("the file names suggest several prompts" in warnings_of(tmp_path)) is is_pooled

@@ -89,7 +89,7 @@ def test_equal_rows_count_once_with_a_warning(tmp_path: Path) -> None:
     collection = create(save_folder(tmp_path, text, "a.png", "b.png"))
     assert [picture.path.name for picture in collection.pictures()] == ["a.png", "b.png"]
     assert collection.warnings == (
-        "3 rows repeat another row of the manifest manifest.csv and count once: "
+        "3 rows repeat another row of the manifest manifest.csv and were dropped: "
         "a.png (lines 2, 4, 6), b.png (lines 3, 5)",
     )
 
@@ -198,7 +198,7 @@ def test_names_of_several_files_are_not_matched(tmp_path: Path) -> None:
 
 def test_some_absent_files_are_offered_by_name(tmp_path: Path) -> None:
     folder = save_folder(tmp_path, "file,prompt\na.png,p\nx/b.png,p\n", "a.png", "b.png")
-    assert "find them with --match-names" in create(folder).warnings[0]
+    assert "use --match-names to read them" in create(folder).warnings[0]
     with pytest.raises(ManifestError, match="find them with --match-names"):
         create(folder, strict=True)
 

@@ -18,28 +18,28 @@ Setting = str | int | float | bool
 REPORT = "askew_report"
 """Key in an image's `info` mapping.
 
-The value maps the names of facts that the model reports to the facts.
+The value maps names to facts that the model reports.
 
 A hosted model reports `revised_prompt`, the prompt that the server used in place of the given
 prompt.
 """
 
 MITIGATION_SETTING = "mitigation"
-"""Setting for a model's mitigation.
+"""Name of the setting for a model's mitigation.
 
-Users set it to the mitigation's file; results contain its hash.
+Users set it to the path of the mitigation's file; results contain the file's hash.
 """
 
 
 def check_settings(owner: str, known: Mapping[str, Any], settings: Mapping[str, object]) -> None:
-    """Check that settings exist, and that numeric and boolean ones have values of the right type.
+    """Check that settings exist, and that numeric and boolean settings have the right type.
 
     Parameters
     ----------
     owner
         Name of the object that takes these settings, used in error messages.
     known
-        Type of each setting, by name. A setting of type None accepts every value.
+        Type of each setting, by name. A setting whose type is None accepts any value.
     settings
         The user's settings.
 
@@ -70,7 +70,7 @@ def _has_type(value: object, types: set[Any]) -> bool:
 
 
 def _type_words(types: set[Any]) -> str:
-    """Return a phrase that tells users which values these numeric or boolean types accept."""
+    """Return a phrase that describes the values that numeric or boolean types accept."""
     if float in types:
         return "a number"
     return "a whole number" if int in types else "true or false"
@@ -98,7 +98,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Default size of an audit of a model. askew uses it unless the user sets the size.
+    """Default number of images and default axes for audits of a model.
+
+    Users can override both defaults.
 
     Attributes
     ----------
@@ -144,7 +146,7 @@ class Model(Protocol):
 
 
 def is_mitigated(model: object) -> bool:
-    """Check whether a mitigation wraps a model; False for a collection of images."""
+    """Check whether a model is wrapped by a mitigation; return False for a collection of images."""
     settings: Mapping[str, Setting] = getattr(model, "settings", {})
     return MITIGATION_SETTING in settings
 
@@ -195,10 +197,10 @@ class FiledPicture:
         Axis and value that the image's condition specifies, as in `askew.types.Prompt`. Both are
         None for the baseline condition.
     labels
-        Label that a person gave the image on each axis.
+        For each axis with one rater, the rater's label for the image.
     rater_labels
-        Labels that several raters gave the image on each axis, in the order of the raters. `labels`
-        does not contain these axes.
+        For each axis with more than one rater, all labels for the image, in the order of the
+        raters. `labels` does not contain these axes.
     """
 
     path: Path
@@ -210,7 +212,7 @@ class FiledPicture:
 
     @property
     def all_labels(self) -> Mapping[str, tuple[str, ...]]:
-        """Labels from all raters, by axis. The axes in `labels` have a single rater."""
+        """All raters' labels for each axis. An axis in `labels` has one label."""
         return {axis: (label,) for axis, label in self.labels.items()} | dict(self.rater_labels)
 
 
@@ -275,7 +277,7 @@ class Editor(Protocol):
         """Raise UsageError unless images of this size can be edited at every given strength."""
 
     def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
-        """For each request, return an RGB image of the same size, or the reason it is missing."""
+        """For each request, return the edited image in its original size, or why it is missing."""
 
 
 @runtime_checkable
@@ -303,7 +305,7 @@ _LISTENER: ContextVar[Callable[[int], None]] = ContextVar("listener", default=la
 def report_images(count: int) -> None:
     """Report that the model has made another `count` images in the batch.
 
-    Progress reports affect nothing but the display of progress. A model does not have to report.
+    Progress reports affect nothing but the display of progress. Models may omit these reports.
     """
     _LISTENER.get()(count)
 

@@ -1,4 +1,6 @@
-"""Model that runs a workflow on a ComfyUI server. Users name the prompt and seed nodes.
+"""Model that runs a workflow on a ComfyUI server.
+
+Users specify the nodes that receive the prompt and the seed.
 
 The workflow is a file in ComfyUI's API format. askew sends it once per image, with that image's
 prompt and seed, and then polls the server for the result. The same workflow and seed give the same
@@ -28,19 +30,20 @@ TIMEOUT = 600.0
 SEED_BITS = 63
 
 PROMPT_INPUTS = ("text", "prompt", "value", "string")
-"""Names of node inputs to try for the prompt if the setting names only the node."""
+"""Input names to try for the prompt if the setting specifies only the node."""
 
 SEED_INPUTS = ("seed", "noise_seed", "value")
-"""Names of node inputs to try for the seed if the setting names only the node."""
+"""Input names to try for the seed if the setting specifies only the node."""
 
 Node = tuple[str, str]
-"""Number of a node, and the name of one of the node's inputs."""
+"""Number of a node, and name of one input of this node."""
 
 
 class ComfyModel:
     """Model that runs one workflow on one server.
 
-    Images from different servers count as the same if everything else is equal.
+    askew does not distinguish between servers: it reuses an image from one server on another if
+    everything else is equal.
 
     Parameters
     ----------
@@ -56,7 +59,7 @@ class ComfyModel:
     output_node
         Number of the node whose image askew uses; "" if the workflow makes only one image.
     revision
-        Revision of the server's models, in the user's words.
+        Revision of the server's models, as stated by the user.
     concurrency
         Number of simultaneous calls.
     """
@@ -132,7 +135,7 @@ def _without_inputs(workflow: Mapping[str, Any], inputs: Sequence[Node]) -> dict
 
 
 def read_workflow(path: Path) -> dict[str, Any]:
-    """Return the nodes of a workflow file by number.
+    """Read a workflow file, and return its nodes, keyed by number.
 
     Raises
     ------
@@ -171,7 +174,7 @@ def inputs_named(
         Value of the setting: numbers of nodes separated by commas. Each number may be followed by a
         dot and the name of an input.
     usual
-        Names of inputs to look for if the value does not name an input.
+        Input names to try if the value does not specify an input.
 
     Raises
     ------

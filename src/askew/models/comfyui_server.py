@@ -119,8 +119,8 @@ class ComfyServer:
             if entry.get("outputs") or state.get("completed"):
                 return entry
         raise ServerError(
-            f"{self.url} made no image within {self._timeout:g} s; set a larger -M timeout to wait "
-            "longer"
+            f"{self.url} did not make an image within {self._timeout:g} s; set a larger -M timeout "
+            "to wait longer"
         )
 
     def _place_of_image(self, entry: Mapping[str, Any], output_node: str) -> dict[str, str]:
@@ -134,7 +134,7 @@ class ComfyServer:
                     places += images if isinstance(images, list) else []
         if len(places) != 1 or not isinstance(places[0], dict):
             raise ServerError(
-                f"the workflow on {self.url} made {len(places)} images, not one. Change the "
+                f"the workflow on {self.url} made {len(places)} images instead of one. Change the "
                 "workflow so that it makes one image at a time, or name the node that saves the "
                 "image, as in -M output_node=9"
             )
@@ -198,7 +198,7 @@ class ComfyServer:
             place = self._quoted(answer.headers.get("location", ""))
             return ServerError(f"{self.url} redirects to {place}; use that address", status=307)
         words = self._quoted(answer.text or answer.reason_phrase)
-        hint = "; the key comes from ASKEW_API_KEY" if answer.status_code in (401, 403) else ""
+        hint = "; check the key in ASKEW_API_KEY" if answer.status_code in (401, 403) else ""
         return ServerError(
             f"{self.url} answered {answer.status_code}: {words}{hint}",
             status=answer.status_code,

@@ -15,7 +15,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 
 
 def choose_device(name: str = AUTO) -> torch.device:
-    """Convert a device name to a device of the machines that work on the run.
+    """Choose a device by name from the devices of the machines that work on the run.
 
     Parameters
     ----------
@@ -34,7 +34,9 @@ def choose_device(name: str = AUTO) -> torch.device:
     if kind not in available:
         raise UsageError(f"this machine has no device {name!r}; it has: {', '.join(available)}")
     if number and not _has_number(kind, number):
-        raise UsageError(f"this machine has no device {name!r}; the first is {kind}:0")
+        raise UsageError(
+            f"this machine has no device {name!r}; the first {kind} device is {kind}:0"
+        )
     return torch.device(name)
 
 
@@ -52,7 +54,7 @@ def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.
         float32, bfloat16, float16 or auto. `auto` is bfloat16 on a GPU that supports it, float16 on
         other GPUs, and float32 on a CPU, because only float32 gives the same results on every CPU.
     device
-        The device. By default, the fastest device of this machine.
+        Device that runs the network. By default, the fastest device of this machine.
 
     Raises
     ------

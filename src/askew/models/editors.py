@@ -1,4 +1,4 @@
-"""Editors that use a given model, and error messages for models that cannot edit images."""
+"""Create editors that use a given model, and explain why some models cannot edit images."""
 
 from collections.abc import Mapping
 

@@ -27,7 +27,7 @@ MOST_INODE = 2**63 - 1
 
 
 class FileDigest(NamedTuple):
-    """SHA-256 of a file, and the size, times and inode number that the file had at the time.
+    """SHA-256 of a file, and the file's size, times and inode number when the file was read.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class FileDigest(NamedTuple):
     digest: str
 
     def is_of(self, status: os.stat_result) -> bool:
-        """Check whether a file's size, times and inode number are still the same."""
+        """Check whether a file's size, times and inode number are unchanged since it was read."""
         return self[:4] == _state(status)
 
 
@@ -125,7 +125,7 @@ def _state(status: os.stat_result) -> tuple[int, int, int, int]:
 def without_cycle_search() -> Iterator[None]:
     """In this context, pause Python's cyclic garbage collector.
 
-    Creating 100,000 records would start it again and again.
+    Creating 100,000 records would start the collector again and again.
 
     The records of a folder contain no cycles. If it runs, the collector takes up a seventh of the
     time that is needed to open a folder.

@@ -58,7 +58,7 @@ JOINT = ": "
 
 
 class FolderCollection:
-    """Images in a folder, with their prompts and with labels that people gave them.
+    """Images in a folder, with their prompts and with labels from people.
 
     The images include files that the manifest lists but that do not exist. askew counts these
     images as missing when it imports the collection.
@@ -125,7 +125,7 @@ def create(
     allow_outside: bool = False,
     match_names: bool = False,
 ) -> FolderCollection:
-    """Create a collection from the images in a folder, as the provider's entry point.
+    """Create a collection from the images in a folder (`--model folder/PATH`).
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def create(
         Column that contains the image's path, relative to the folder or to the manifest. By default
         `file` or `file_name`.
     prompt_column
-        Column that contains the prompt, or several columns, which askew joins with ": ". By default
+        Column that contains the prompt, or columns whose contents askew joins with ": ". By default
         `prompt`.
     condition
         Column that contains the condition. By default `axis` and `value` if both exist, or
@@ -309,7 +309,7 @@ def _filed_pictures(
 def _labels_of_row(
     row: Mapping[str, str], columns: Mapping[str, tuple[str, ...]]
 ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """Return two mappings of labels by axis: for axes with one rater, and for axes with several."""
+    """Return two mappings from axes to labels: for axes with one rater, and with more raters."""
     single = {}
     several = {}
     for axis, names in columns.items():
@@ -445,7 +445,7 @@ def _choose_table(path: Path, manifest: str) -> Path | None:
 def _from_folders(
     contents: FolderContents, baseline_condition: str, outside: bool
 ) -> list[FiledPicture]:
-    """Return the images in a folder, with the prompts and conditions that its sub-folders name."""
+    """Return the images in a folder, with prompts and conditions from sub-folder names."""
     folder = contents.folder
     files = contents.pictures
     _check_links(contents.links, Places(folder, folder, outside))
@@ -484,8 +484,8 @@ def _check_depth(contents: FolderContents, parts: Sequence[tuple[str, ...]]) -> 
     if deep:
         tables = "".join(f". {sentence}" for sentence in unused_tables(contents, None))
         raise ManifestError(
-            f"{folder} is deeper than PROMPT/CONDITION/image, so a manifest is needed: "
-            f"{shorten(deep)}{tables}"
+            f"images in {folder} are more than two folders deep (PROMPT/CONDITION/image), so a "
+            f"manifest is needed: {shorten(deep)}{tables}"
         )
 
 

@@ -254,14 +254,14 @@ def unused_descriptions(contents: FolderContents) -> list[str]:
     if contents.side_cars:
         names = [contents.relative(path) for path in contents.side_cars]
         sentences.append(
-            f"{len(names)} files beside images are not used: {shorten(names)}; write the prompts "
-            "that they contain into a manifest, a CSV file with the columns file and prompt"
+            f"{len(names)} text files next to images are not used: {shorten(names)}; write the "
+            "prompts in these files into a manifest, a CSV file with the columns file and prompt"
         )
     texts = _texts_of(contents)
     if texts:
         path, text = next(iter(texts.items()))
         sentences.append(
-            f"texts in image files are not used: {contents.relative(path)} contains "
+            f"texts inside image files are not used: {contents.relative(path)} contains "
             f"{_beginning(text)!r}; write the prompts into a manifest, a CSV file with the columns "
             "file and prompt"
         )
@@ -284,7 +284,7 @@ def pooled_prompts(contents: FolderContents, pooled: Sequence[Path], prompt: str
     if not evidence:
         return []
     return [
-        f"{len(pooled)} images count as images of one prompt, {prompt!r}, but {evidence}; give "
+        f"{len(pooled)} images are assigned to a single prompt, {prompt!r}, but {evidence}; give "
         "each prompt a sub-folder, or name the prompts in a manifest, a CSV file with the columns "
         "file and prompt"
     ]
@@ -295,18 +295,19 @@ def _several_prompts(contents: FolderContents, pooled: Sequence[Path]) -> str:
     side_cars = [path for path in contents.side_cars if path.parent == contents.folder]
     texts = {_sentence(_file_text(path)) for path in side_cars[:OPENED]} - {""}
     if len(texts) > 1:
-        return f"the files beside them differ ({_quoted(texts)})"
+        return f"the text files next to them differ ({_quoted(texts)})"
     inside = {_sentence(text) for text in _texts_of(contents).values()}
     if len(inside) > 1:
         return f"the texts in their files differ ({_quoted(inside)})"
     names = _names_of_groups(pooled)
-    return f"the files have names of several prompts ({_quoted(names)})" if names else ""
+    return f"the file names suggest several prompts ({_quoted(names)})" if names else ""
 
 
 def _names_of_groups(pictures: Sequence[Path]) -> list[str]:
     """Return the prefixes of file names, before the first digit, if they may be names of prompts.
 
-    Empty unless there are several prefixes, each long enough and shared by several images.
+    The list is empty if there is only one prefix, or if any prefix is too short or belongs to only
+    one image.
     """
     beginnings = [re.split(r"\d", path.stem, maxsplit=1)[0].strip(" _-.()") for path in pictures]
     names = grouped(beginnings, str.casefold)

@@ -40,13 +40,13 @@ FIELDS = ("negative_prompt", "width", "height", "num_inference_steps", "guidance
 """Settings that askew sends as fields of a request."""
 
 FIELD_PREFIX = "field_"
-"""Prefix of settings that add other fields to requests, such as fields of one provider."""
+"""Prefix of settings that add other fields to requests, such as provider-specific fields."""
 
 SETTINGS = ("concurrency", "revision", "seeded", "timeout", "url")
 """Settings that askew does not send as fields of a request."""
 
 REFUSALS = re.compile(r"moderat|content.?policy|content.?filter|nsfw|safety", re.IGNORECASE)
-"""Pattern that matches words in a provider's error if the provider refuses the prompt."""
+"""Pattern for words in a provider's error message that mean that it refused the prompt."""
 
 
 class InferenceModel:
@@ -59,7 +59,7 @@ class InferenceModel:
     url
         Address of a dedicated endpoint to use in place of the provider; "" for none.
     revision
-        Revision of the model, in the user's words.
+        Revision of the model, as stated by the user.
     seeded
         If true, the seed of each image is sent.
     concurrency

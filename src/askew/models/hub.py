@@ -1,4 +1,4 @@
-"""Pretrained networks in a folder or Hugging Face Hub repository, and messages for errors.
+"""Pretrained networks in folders and Hugging Face Hub repositories, and messages for errors.
 
 askew loads only safetensors files, and runs no code from a repository.
 """
@@ -23,9 +23,9 @@ CARD = "README.md"
 
 ANOTHER = "name a complete copy of the model, or another model"
 NO_SAFETENSORS = (
-    "has no weights in the safetensors format, and askew loads no other format, because others can "
-    "run code; choose another revision or model, or load the model where you trust it and write "
-    "it with save_pretrained"
+    "has no weights in the safetensors format, and askew loads no other format, because other "
+    "formats can run code; choose another revision or model, or load the model where you trust it "
+    "and write it with save_pretrained"
 )
 
 NO_MEMORY = re.compile(
@@ -62,7 +62,7 @@ MACHINE_ERRORS = {
     "damaged": "the weights of {name!r} are damaged; delete them and download them again ({error})",
     "hub": "the Hugging Face Hub did not provide {name!r}; try again later ({error})",
 }
-"""Messages for errors of the machine or the internet connection (ModelError), by kind of error."""
+"""Messages for errors caused by the machine or its internet connection (ModelError), by kind."""
 
 CAUSES = {
     "GatedRepoError": "gated",
@@ -77,7 +77,7 @@ CAUSES = {
     "SafetensorError": "damaged",
     "HfHubHTTPError": "hub",
 }
-"""Kind of error, by the class name of a library's exception."""
+"""Kind of error for each class name of an exception that a library raises."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,7 +154,7 @@ def is_public(number: str) -> bool:
 
 
 TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
-"""Range of IPv6 addresses that networks translate to IPv4 addresses."""
+"""Range of IPv6 addresses that gateways translate to IPv4 addresses."""
 
 
 def _attempt(target: Target, attempt: int) -> bytes | FailedAttempt:

@@ -17,7 +17,7 @@ JSON_LINES = ".jsonl"
 """Suffix of files that contain one JSON object per line."""
 
 FILE_COLUMNS = ("file", "file_name")
-"""Default names of the column for an image's path.
+"""Default names of the column with the images' paths.
 
 Hugging Face image folders use the second name.
 """
@@ -248,8 +248,8 @@ def conditions_of(manifest: Manifest, column: str, baseline_condition: str) -> l
         return conditions(cells, baseline_condition, f"manifest {manifest.path}, column {column!r}")
     if baseline_condition:
         raise ManifestError(
-            f"manifest {manifest.path}: --baseline-condition {baseline_condition!r} needs the "
-            "column of the condition; name it with --condition"
+            f"manifest {manifest.path}: --baseline-condition {baseline_condition!r} needs a "
+            "condition column; name the column with --condition"
         )
     if not has_axes:
         return [NO_CONDITION] * len(manifest.rows)

@@ -13,7 +13,7 @@ from askew.store.files import shown
 from askew.types import grouped
 
 MOST_CONFLICTS = 100
-"""Maximum number of files that an error message about contradicting rows lists."""
+"""Maximum number of files that an error message about contradictory rows lists."""
 
 MOST_VALUES = 20
 """Maximum number of distinct values in a column that may identify a rater or a model."""
@@ -22,7 +22,8 @@ MOST_VALUES = 20
 def hub_blobs(folder: Path) -> Path | None:
     """Return the folder to which the links in a Hugging Face cache lead; None outside such a cache.
 
-    A cache has the form NAME/snapshots/REVISION/file. Its files are links to files in NAME/blobs.
+    Paths in a cache have the form NAME/snapshots/REVISION/file. Its files are links to files in
+    NAME/blobs.
     """
     for place in (folder, *folder.parents):
         blobs = place.parent.parent / "blobs"
@@ -145,7 +146,7 @@ def _beginning_below(folder: Path) -> str:
 
 
 def _common_ending(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return the number of equal parts of two paths, compared from the end."""
+    """Return the number of path parts that two paths share, counted from the end."""
     length = 0
     for a, b in zip(reversed(first), reversed(second), strict=False):
         if a != b:
@@ -283,11 +284,11 @@ def absent_files(
     hint = _match_hint([cell_of(manifest, line, column) for line in absent], places)
     if len(absent) == len(files):
         remedy = hint or f". Their paths must be relative to {folder}"
-        raise ManifestError(f"manifest {manifest.path}: {count} are absent: {names}{remedy}")
+        raise ManifestError(f"manifest {manifest.path}: {count} do not exist: {names}{remedy}")
     if strict:
-        raise ManifestError(f"manifest {manifest.path}: {count} are absent: {names}{hint}")
+        raise ManifestError(f"manifest {manifest.path}: {count} do not exist: {names}{hint}")
     return [
-        f"{count} that the manifest {manifest.path.name} lists are absent and count as missing "
+        f"{count} listed in the manifest {manifest.path.name} do not exist and count as missing "
         f"(absent_file): {names}{hint}"
     ]
 
@@ -296,7 +297,7 @@ def _match_hint(cells: Sequence[str], places: Places) -> str:
     """Return a sentence that suggests `--match-names` if each cell matches one file by name."""
     if any(len(places.named(cell)) != 1 for cell in cells):
         return ""
-    return f". Files of these names exist in {places.folder}: find them with --match-names"
+    return f". Files with these names exist in {places.folder}; use --match-names to read them"
 
 
 def _shown_path(file: Path, folder: Path) -> str:
@@ -337,7 +338,7 @@ def distinct_rows(
     names = [f"{pictures[lines[0]].path.name} (lines {_listed(lines)})" for lines in repeated]
     words = "rows repeat" if dropped > 1 else "row repeats"
     return distinct, [
-        f"{dropped} {words} another row of the manifest {manifest.path.name} and count once: "
+        f"{dropped} {words} another row of the manifest {manifest.path.name} and were dropped: "
         f"{shorten(names)}"
     ]
 

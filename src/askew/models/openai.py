@@ -67,7 +67,7 @@ For example, `field_cfg=3` adds `cfg=3` to each request.
 REFUSALS = re.compile(
     r"moderation|content_policy|content_filter|safety|sexual|responsibleai", re.IGNORECASE
 )
-"""Pattern that matches a server's error codes if its filter refuses a prompt or an image."""
+"""Pattern for a server's error codes that mean that its filter refused a prompt or an image."""
 
 SETTINGS = ("api_version", "concurrency", "revision", "seed_bits", "seeded", "timeout", "url")
 """Settings that askew does not send as fields of a request."""
@@ -100,8 +100,8 @@ class SeedBits:
 class HostedModel:
     """Image model on a server.
 
-    Images from different servers count as the same, because askew assumes that a name means the
-    same model on every server.
+    askew does not distinguish between servers, because it assumes that a name refers to the same
+    model on every server.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class HostedModel:
     server
         The server.
     revision
-        Revision of the model, in the user's words.
+        Revision of the model, as stated by the user.
     seed_bits
         Number of bits in the seeds that are sent. If 0, no seed is sent.
     concurrency
@@ -174,7 +174,7 @@ class HostedModel:
 
 
 class HostedEditor:
-    """Editor that uses an image model on a server.
+    """Editor that edits images with a model on a server.
 
     Parameters
     ----------

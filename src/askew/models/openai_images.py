@@ -1,4 +1,4 @@
-"""Open the images that servers with OpenAI's interface send, safely.
+"""Safely open the images that servers with OpenAI's interface send.
 
 Each image contains the server's report in its `info`.
 """
@@ -85,8 +85,8 @@ def as_large_as(image: Image.Image, size: tuple[int, int], url: str) -> Image.Im
     if abs(ratio - 1) > SHAPE_TOLERANCE:
         raise ServerError(
             f"{url} returned an edit of {image.width} x {image.height} pixels for an image of "
-            f"{size[0]} x {size[1]}, which has another shape. Use square images, as in --resize "
-            f"{min(image.size)}, or another --edit-arg size"
+            f"{size[0]} x {size[1]}, which has another aspect ratio. Use square images, as in "
+            f"--resize {min(image.size)}, or another --edit-arg size"
         )
     resized = image.resize(size, Image.Resampling.LANCZOS)
     resized.info = dict(image.info)

@@ -1,4 +1,4 @@
-"""Diffusers pipelines as models that are opened only when needed.
+"""Models and editors that open their diffusers pipeline only when it is needed.
 
 Opening a pipeline imports PyTorch and diffusers. To show a finished run, askew opens no pipeline,
 because the run stores the necessary facts.
@@ -100,7 +100,7 @@ class PipelineModel:
     def facts(self, network: Callable[[], Any], *parts: object) -> Mapping[str, Any]:
         """Return the facts in `FACTS` about a network.
 
-        Open the network only if they are not remembered.
+        Open the network only if its facts are not remembered.
 
         Parameters
         ----------

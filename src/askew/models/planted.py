@@ -76,7 +76,7 @@ class PlantedModel:
 
 
 def create(name: str, *, bias: float = 1.0, equal: str = "") -> PlantedModel:
-    """Create the model, as the provider's entry point."""
+    """Create the model for `--model studio/planted`."""
     return PlantedModel(bias, equal)
 
 

@@ -23,7 +23,7 @@ KNOWN: Mapping[str, Setting] = {**DEFAULTS, "batch_size": BATCH_SIZE}
 """Defaults of settings for which all positive values are valid, so that no check is needed."""
 
 DTYPE = "float32"
-"""Number format. It is the same on every device, so it is known before PyTorch is loaded."""
+"""Number format, which is the same on every device and is thus known before PyTorch is loaded."""
 
 
 class StudioModel(PipelineModel):
@@ -55,7 +55,7 @@ class StudioModel(PipelineModel):
         return list(parse(prompt).unknown)
 
     def unheard_words(self, prompt: str) -> list[str]:
-        """Return the known words in a prompt that fewer than nine in ten of its images show."""
+        """Return the known words in a prompt that fewer than 90% of its images show."""
         return unheard(prompt)
 
 
@@ -80,7 +80,7 @@ def _need_no_check(settings: Mapping[str, Setting]) -> bool:
 
 
 def create(name: str, **settings: Setting) -> StudioModel:
-    """Create a studio model, as the provider's entry point.
+    """Create the model for `--model studio/NAME`.
 
     Raises
     ------

@@ -12,7 +12,7 @@ OPENS_SLOWLY = True
 
 
 def create(name: str, **settings: Setting) -> PipelineModel:
-    """Create the model, as the provider's entry point.
+    """Create the model for `--model diffusers/NAME`.
 
     Parameters
     ----------

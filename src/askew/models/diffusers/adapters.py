@@ -22,7 +22,7 @@ SECOND_ENCODER = {
     "clip_l": ("text_encoder", "tokenizer"),
     "clip_g": ("text_encoder_2", "tokenizer_2"),
 }
-"""Text encoder and tokenizer for each key in learned-word files that serve two encoders."""
+"""Text encoder and tokenizer to which each key of a learned-word file for two encoders refers."""
 
 UNNAMED = ("emb_params",)
 """Keys in a learned-word file that are not the learned word itself."""
@@ -30,7 +30,7 @@ UNNAMED = ("emb_params",)
 
 @dataclass(frozen=True, slots=True)
 class LoraFile:
-    """LoRA file. Its weights are added to a pipeline's networks.
+    """LoRA file, whose weights are added to a pipeline's networks.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ def _check_family(family: type, name: str, given: Mapping[str, str]) -> None:
     for setting, method in methods.items():
         if given[setting] and not hasattr(family, method):
             raise UsageError(
-                f"{name}: a {family.__name__} takes no -M {setting}; leave this setting out, or "
+                f"{name}: a {family.__name__} does not support -M {setting}; omit this setting, or "
                 "choose another model"
             )
     if given[LORA]:
@@ -160,7 +160,9 @@ def _parts(text: str, setting: str) -> Iterator[str]:
 def _check_distinct(names: list[str], setting: str, kind: str) -> None:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise UsageError(f"-M {setting} names the {kind} {twice[0]!r} twice; name it once")
+        raise UsageError(
+            f"-M {setting} lists the {kind} {twice[0]!r} twice; list every {kind} only once"
+        )
 
 
 def _lora_file(text: str) -> LoraFile:
@@ -185,7 +187,7 @@ def _lora_file(text: str) -> LoraFile:
     if not any(mark in key for key in keys for mark in LORA_MARKS):
         raise UsageError(
             f"-M {LORA}: {path} contains no LoRA weights in the layout of diffusers or kohya; "
-            "name another file"
+            "choose another file"
         )
     return LoraFile(path, weight, f"{path.stem}@{digest_of_file(path)}:{weight:g}")
 
@@ -231,7 +233,7 @@ def _existing_file(address: str) -> Path | None:
 
 def _absent(text: str, setting: str, example: str) -> UsageError:
     return UsageError(
-        f"-M {setting}={text} names no file on this machine; give the path of a {WEIGHTS} file, as "
+        f"-M {setting}={text} is not a file on this machine; give the path of a {WEIGHTS} file, as "
         f"in -M {setting}=PATH:{example}. Paths must not contain commas. Download a repository "
         "from the Hugging Face Hub with `hf download ID`"
     )

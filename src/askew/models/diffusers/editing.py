@@ -140,7 +140,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
                 )
 
     def _multiple(self) -> int:
-        """Return the number that must divide the width and the height of an image.
+        """Return the number of which an image's width and height must be multiples.
 
         It depends on the downscaling factor from pixels to latents, and on the patch size if the
         network is a transformer.
@@ -204,7 +204,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
 
 
 def _encode_decode(vae: Any, pixels: torch.Tensor) -> torch.Tensor:
-    """Encode and decode pixels with the autoencoder. A video autoencoder gets them as one frame."""
+    """Encode and decode pixels; a video autoencoder receives them as a single frame."""
     is_of_videos = pixels.ndim == 4 and hasattr(vae, "temperal_downsample")
     encoded = vae.encode(pixels[:, :, None] if is_of_videos else pixels)
     latents = encoded.latent_dist.mode() if hasattr(encoded, "latent_dist") else encoded[0]

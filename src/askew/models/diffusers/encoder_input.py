@@ -19,7 +19,7 @@ TOKENIZER = "tokenizer"
 
 
 class Tokens(Exception):  # it ends a pipeline's work, and is no error
-    """Exception that passes on the tokens for a text encoder, and stops the pipeline there."""
+    """Exception that stops a pipeline at its text encoder and contains the encoder's input."""
 
     def __init__(self, ids: torch.Tensor) -> None:
         super().__init__()

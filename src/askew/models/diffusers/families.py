@@ -19,7 +19,7 @@ Parameters = Mapping[str, inspect.Parameter]
 VIDEOS = "it makes videos"
 SOUND = "it makes sound"
 CONTROL = "it needs a control image for each prompt"
-IMAGE = "it takes an image"
+IMAGE = "it needs an input image"
 
 SIGNS: Mapping[str, str] = {
     "num_frames": VIDEOS,
@@ -37,10 +37,10 @@ SIGNS: Mapping[str, str] = {
     "gligen_boxes": "it needs boxes in which objects are drawn",
     "source_embeds": "it changes images from one embedding to another",
 }
-"""Reason why a pipeline cannot be used if its call has a parameter of this name."""
+"""For each parameter name, the reason why pipelines with this parameter cannot be used."""
 
 PARTS: Mapping[str, str] = {"controlnet": CONTROL, "adapter": CONTROL}
-"""Reason why a pipeline cannot be used if it has a component of this name."""
+"""For each component name, the reason why pipelines with this component cannot be used."""
 
 CLASSES: Mapping[str, str] = {
     "DiffusionGemmaPipeline": "it makes text",
@@ -56,7 +56,7 @@ BEGINNINGS: Mapping[str, str] = {
     "Onnx": "its networks have the ONNX format, which askew does not load",
     "StableDiffusionOnnx": "its networks have the ONNX format, which askew does not load",
 }
-"""Reason why a pipeline cannot be used if the name of its class begins with this text."""
+"""For each prefix, the reason why pipelines whose class name has this prefix cannot be used."""
 
 WITHOUT_IMAGE = frozenset(
     (
@@ -72,7 +72,7 @@ WITHOUT_IMAGE = frozenset(
         "ZImageOmniPipeline",
     )
 )
-"""Pipelines that accept an image but do not need it."""
+"""Pipelines for which an input image is optional."""
 
 PACKAGES: Mapping[str, str] = {"opencv": "opencv-python"}
 """PyPI name of each package for which diffusers uses another name."""
@@ -179,12 +179,12 @@ def _needed_parameters(call: Parameters) -> list[str]:
 
 
 def _reason_of_channels(repository: Repository) -> str:
-    """Return why a UNet needs an input image, as for inpainting; empty if it does not."""
+    """Return the reason why a UNet needs an input image, as for inpainting; "" if it needs none."""
     channels = repository.config("unet").get("in_channels")
     latents = repository.config("vae").get("latent_channels")
     if channels is None or latents is None or channels == latents:
         return ""
     return (
-        f"its unet takes {channels} channels, but the latents of images have {latents}, because "
-        "it changes a given image"
+        f"its unet takes {channels} channels, but the latents of images have {latents}, because it "
+        "edits an input image"
     )

@@ -38,7 +38,7 @@ CGROUP = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True, slots=True)
 class DeviceSetup:
-    """Device and number format of a pipeline, and what is offloaded to main memory.
+    """Device and number format of a pipeline, and the unit that is offloaded to main memory.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class DeviceSetup:
         device, dtype
             Names that `choose_device` and `choose_dtype` accept.
         offload
-            "none", "model" or "sequential". True means "model". On a CPU, it has no effect.
+            "none", "model" or "sequential". True means "model". On a CPU, offloading has no effect.
 
         Raises
         ------
@@ -77,7 +77,7 @@ class DeviceSetup:
         UnknownName.unless_known("offload", mode, OFFLOADS)
         mode = "none" if chosen.type == "cpu" else mode
         if mode != "none":
-            purpose = "moving parts of a model to the GPU only while they work"
+            purpose = "moving parts of a model to the GPU only while they are needed"
             MissingPackage.unless_installed("accelerate", "offload", purpose)
         return cls(device=chosen, dtype=choose_dtype(dtype, chosen), offload=mode)
 
@@ -119,7 +119,7 @@ class DeviceSetup:
                 )
 
     def _memory_advice(self, device: torch.device) -> list[str]:
-        """Return suggestions for reducing the memory that is needed on a device."""
+        """Return suggestions for reducing the memory that a pipeline needs on a device."""
         advice = ["close other programs"]
         if self.dtype == torch.float32:
             advice.append("halve the memory with -M dtype=bfloat16")
@@ -198,7 +198,7 @@ def load(
     UsageError
         If weights are incomplete or not safetensors.
     ModelError
-        If the network fails, or if there is not enough disk space or memory.
+        If the download fails, or if there is not enough disk space or memory.
     """
     first = sources[0]
     folders = [source.fetch(variant) for source in sources]
@@ -235,9 +235,10 @@ def _check_tokenizers(source: Repository, folder: Path) -> None:
         is_clip = source.components[name][1].startswith(CLIP)
         if is_clip and "model_max_length" not in read_json(file):
             raise UsageError(
-                f"{source.name!r}: {name}/{file.name} has no model_max_length, so texts cannot be "
-                'cut to the length of the text encoder; add "model_max_length": 77, or the value '
-                "of max_position_embeddings in the text encoder's config.json"
+                f"{source.name!r}: {name}/{file.name} has no model_max_length, so askew does "
+                "not know how many tokens the text encoder accepts; add "
+                '"model_max_length": 77, or the value of max_position_embeddings in the text '
+                "encoder's config.json"
             )
 
 
@@ -261,8 +262,8 @@ def _from_single_file(
 ) -> Any:
     """Load a pipeline from a single checkpoint file, without a safety checker.
 
-    If the accelerate package is installed, weights that are missing from the file get no values.
-    Without it, they would get random values.
+    The accelerate package is necessary so that weights missing from the file can be detected:
+    without it, diffusers would set them to random values.
     """
     MissingPackage.unless_installed("accelerate", "offload", "loading a single checkpoint file")
     if not hasattr(family, "from_single_file"):
@@ -282,8 +283,9 @@ def _from_single_file(
         except SingleFileComponentError as error:
             lacking = re.search(r"load (\w+)", str(error))
             raise UsageError(
-                f"the file {source.name!r} has no weights of a {lacking[1] if lacking else 'part'}; "
-                "give a folder that contains these weights, as in -M config=FOLDER"
+                f"the file {source.name!r} contains no weights for a "
+                f"{lacking[1] if lacking else 'part'}; give a folder that contains these weights, "
+                "as in -M config=FOLDER"
             ) from error
         except (RuntimeError, ValueError, KeyError) as error:
             raise _another_layout(source.name) from error
@@ -295,8 +297,8 @@ def _from_single_file(
 
 def _another_layout(name: str) -> UsageError:
     return UsageError(
-        f"the file {name!r} lacks weights that its configuration lists, or has another layout; name "
-        "a complete file, or give the folder or ID of a pipeline of the same layout, as in "
+        f"the file {name!r} lacks weights that its configuration lists, or has another layout; "
+        "use a complete file, or give the folder or ID of a pipeline with the same layout, as in "
         "-M config=FOLDER"
     )
 
@@ -345,8 +347,8 @@ def _network(
     lacking = sorted({*report["missing_keys"], *mismatched})
     if lacking:
         raise UsageError(
-            f"the {part} of {source.name!r} has weights that are missing or of another shape, such "
-            f"as {lacking[0]}; {ANOTHER}"
+            f"the {part} of {source.name!r} lacks weights, or has weights with an unexpected "
+            f"shape, such as {lacking[0]}; {ANOTHER}"
         )
     if hasattr(network, "final_layer_norm") and not hasattr(network, "text_model"):
         # Pipelines with clip_skip look for the norm in this place.

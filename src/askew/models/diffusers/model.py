@@ -85,13 +85,13 @@ Kandinsky is not in this set, because its decoder returns tensors that are not s
 """
 
 BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
-"""Default number of images that a pipeline makes at a time, by kind of device."""
+"""Default number of images that a pipeline makes at a time on each kind of device."""
 
 OF_PIPELINE: Mapping[str, Setting] = {}
 """Empty mapping: no setting replaces a default of the pipeline."""
 
 DISTILLED_SETTINGS = ("num_inference_steps", "guidance_scale")
-"""Settings for which distilled models need other values than the pipeline's defaults."""
+"""Settings for which a distilled model needs values that differ from the pipeline's defaults."""
 
 TOKEN_EMBEDDINGS = "token_embedding.weight"
 """Suffix of the weight name for CLIP token embeddings, the same in every checkpoint layout."""
@@ -188,8 +188,8 @@ class PipelineMaker(ABC, Generic[R]):
         """Halve the batch size after a batch of `size` requests needed too much memory."""
         if size == 1:
             raise ModelError(
-                f"there is not enough memory on {self.device} for one {self.product} by "
-                f"{self.name}: {self.smaller}"
+                f"{self.name} needs more memory for one {self.product} than {self.device} has: "
+                f"{self.smaller}"
             )
         self._at_once = size // 2
         free_memory(self.place.device)
@@ -226,7 +226,7 @@ class DiffusersModel(PipelineMaker[Request]):
 
     An image does not depend on the other images in its batch.
 
-    The weights are loaded when the first image, or `pipeline`, is needed.
+    The weights are loaded when the first image is requested or `pipeline` is accessed.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class DiffusersModel(PipelineMaker[Request]):
         Number of images that the pipeline makes at a time. If 0, askew chooses a number that suits
         the device. When memory runs out, askew halves the number.
     config
-        For a single file: folder or ID of a pipeline of the same layout. By default, askew
+        For a single file: folder or ID of a pipeline with the same layout. By default, askew
         recognizes the layout by the names of the weights.
     lora
         LoRA weights to add, as "PATH:WEIGHT,PATH:WEIGHT".
@@ -276,7 +276,7 @@ class DiffusersModel(PipelineMaker[Request]):
     UsageError
         If a setting cannot be used, or if the pipeline does not exist or is incomplete.
     ModelError
-        If the network fails, or if there is not enough memory.
+        If the download fails, or if there is not enough memory.
     """
 
     has_pipeline = True
@@ -338,7 +338,7 @@ class DiffusersModel(PipelineMaker[Request]):
         self.steer: Watch | None = None
 
     def _check_batch_size(self, batch_size: Setting) -> int:
-        """Return the batch size; if it is 0, return a batch size that suits the device."""
+        """Return the user's batch size; if it is 0, return a size that suits the device."""
         is_number = isinstance(batch_size, int) and not isinstance(batch_size, bool)
         if not is_number or int(batch_size) < 0:
             raise UsageError(
@@ -443,7 +443,7 @@ class DiffusersModel(PipelineMaker[Request]):
     def _cut_words(self, prompt: str, limit: TextLimit) -> list[str]:
         """Return the words that a tokenizer cuts off.
 
-        The first of them may be only the end of a word.
+        The first item may be only the end of a word.
         """
         tokenizer = self._tokenizer(limit.tokenizer)
         ids = tokenizer(prompt, add_special_tokens=False, verbose=False).input_ids
@@ -455,15 +455,15 @@ class DiffusersModel(PipelineMaker[Request]):
 def _report_unknown_recommendation(
     name: str, chosen: Mapping[str, Setting], known: Mapping[str, Parameter]
 ) -> None:
-    """Warn if a model seems distilled by its name, but would use the pipeline's defaults."""
+    """Warn if a model's name suggests distillation, but it would use the pipeline's defaults."""
     word = distilled_word(name)
     usual = {setting: known[setting].default for setting in DISTILLED_SETTINGS if setting in known}
     if word and usual and not chosen.keys() & usual.keys():
         listed = " and ".join(f"{setting}={value}" for setting, value in usual.items())
         report_message(
-            f"the name {name} contains {word!r}, and askew does not know which settings the "
-            f"model's makers recommend. askew uses {listed}; see the model's page, and set "
-            "-M num_inference_steps"
+            f"the name {name} contains {word!r}, which suggests a distilled model, but askew does "
+            f"not know the settings that the model's developers recommend. askew uses {listed}. "
+            "Look up the recommended settings on the model's page, and set -M num_inference_steps"
         )
 
 
@@ -525,7 +525,7 @@ def global_noise(seed: int, device: torch.device) -> Iterator[SimpleNamespace]:
 
 
 def _generator_states(device: torch.device) -> list[torch.Tensor]:
-    """Return the states of the global generators of the CPU and, if it has one, the device."""
+    """Return the states of the CPU's global generator and of the device's generator, if any."""
     states = [torch.get_rng_state()]
     if device.type in ("cuda", "mps"):
         states.append(getattr(torch, device.type).get_rng_state())

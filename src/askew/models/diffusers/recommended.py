@@ -66,7 +66,8 @@ class Recommendation:
     settings
         Settings that the model's developers recommend in place of the pipeline's defaults.
     biasconnect
-        Settings that the BiasConnect paper uses (appendix A.2); None if it does not use the model.
+        Settings that the BiasConnect paper uses (appendix A.2); None if the paper does not use the
+        model.
     download_gb
         Approximate size of the safetensors weights, in GB; 0 if unknown. The size is known for
         every model that a preset uses.
@@ -140,7 +141,7 @@ def is_stable_diffusion(name: str, config: str = "", revision: str = "") -> bool
     name
         A folder, a repository's ID, or a single checkpoint file.
     config
-        For a single file: folder or ID of a pipeline of the same layout.
+        For a single file: folder or ID of a pipeline with the same layout.
     revision
         Branch, tag or commit of a repository.
     """
@@ -161,7 +162,7 @@ def is_stable_diffusion(name: str, config: str = "", revision: str = "") -> bool
 
 
 def distilled_word(name: str) -> str:
-    """Return the word in a model's name that suggests that it is distilled; empty if none does."""
+    """Return the word in a model's name that suggests distillation; empty if there is none."""
     word = DISTILLED_WORDS.search(name.rstrip("/").rpartition("/")[2])
     return word[0] if word else ""
 

@@ -172,7 +172,7 @@ class Repository:
         stems = (PurePosixPath(file).stem for file in self.network.files)
         if variant and not any(f".{variant}" in stem for stem in stems):
             raise UsageError(
-                f"{self.name!r} has no weights of a variant {variant!r}; leave out -M variant"
+                f"{self.name!r} has no weights for the variant {variant!r}; omit -M variant"
             )
 
     def _check(self, component: str, variant: str) -> None:
@@ -238,14 +238,13 @@ def find_repository(name: str, revision: str | None = None, config: str = "") ->
     revision
         Branch, tag or commit of a repository.
     config
-        For a single file: folder or ID of a pipeline of the same layout. If "", askew recognizes
+        For a single file: folder or ID of a pipeline with the same layout. If "", askew recognizes
         the layout by the names of the weights.
 
     Raises
     ------
     UsageError
-        If there is nothing of this name, if it is not a pipeline, or if loading it needs code or
-        pickles.
+        If nothing has this name, if it is not a pipeline, or if loading it needs code or pickles.
     ModelError
         If the Hub cannot be reached.
     """
@@ -259,7 +258,7 @@ def find_repository(name: str, revision: str | None = None, config: str = "") ->
     if index.get("requires_aesthetics_score"):
         raise UsageError(
             f"{name!r} is a refiner, which improves images from its base model and cannot make "
-            f"images by itself; name the base model, such as {REFINER_BASE}"
+            f"images on its own; name the base model, such as {REFINER_BASE}"
         )
     parts = {
         part: value for part, value in index.items() if isinstance(value, list) and len(value) == 2
@@ -282,7 +281,9 @@ def find_repository(name: str, revision: str | None = None, config: str = "") ->
 def _check_folder(name: str, config: str) -> None:
     """Raise UsageError if a folder is not a pipeline, or if `config` is given for a folder."""
     if config:
-        raise UsageError(f"{name!r} is not a single file and needs no -M config; leave it out")
+        raise UsageError(
+            f"{name!r} is not a single checkpoint file, so -M config does not apply; omit -M config"
+        )
     path = Path(name).expanduser()
     if name and path.is_dir() and not (path / INDEX).is_file():
         raise UsageError(
@@ -309,9 +310,9 @@ def _read_index(network: Pretrained) -> dict[str, Any]:
     with_code = _parts_with_code(index)
     if with_code:
         raise UsageError(
-            f"{network.name!r} needs code of its own repository for {', '.join(with_code)}. askew "
-            "does not run code from repositories, since it could do anything on this machine; "
-            "choose a model that diffusers supports"
+            f"{network.name!r} needs code from its own repository for {', '.join(with_code)}. "
+            "askew does not run code from repositories, since it could do anything on this "
+            "machine; choose a model that diffusers supports"
         )
     return index
 

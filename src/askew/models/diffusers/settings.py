@@ -33,7 +33,7 @@ MULTIPLES: Mapping[str, int] = {
     "SanaPipeline": 32,
     "SanaSprintPipeline": 32,
 }
-"""Number that must divide the height and width of an image, for pipeline classes where it is known.
+"""Number of which height and width must be multiples, for pipeline classes where it is known.
 
 Flux, Chroma, Qwen-Image and Krea 2 would round other sizes without a warning.
 """
@@ -264,41 +264,54 @@ class ChosenSettings:
             **self._without_guidance(),
             **self._without_negative_prompt(),
             **self._without_scheduler_support(),
-            **dict.fromkeys(LAYERS, "without layers to skip, which cannot be set: leave it out"),
+            **dict.fromkeys(
+                LAYERS,
+                "{setting} has no effect because askew cannot set the layers to skip; "
+                "omit this setting",
+            ),
         }
         transformer = self.repository.config("transformer")
         if self.uses_true_cfg and transformer.get("guidance_embeds") is False:
             reasons["guidance_scale"] = (
-                "in this model, which was not distilled with guidance: leave it out"
+                "{setting} has no effect because the model was not distilled with guidance; "
+                "omit this setting"
             )
         if self.repository.is_distilled:
-            reasons["guidance_scale"] = "in this model, which is distilled: leave it out"
+            reasons["guidance_scale"] = (
+                "{setting} has no effect because the model is distilled; omit this setting"
+            )
         for setting in given.keys() & reasons.keys():
-            raise UsageError(f"{name}: {setting} changes nothing {reasons[setting]}")
+            raise UsageError(f"{name}: {reasons[setting].format(setting=setting)}")
 
     def _without_guidance(self) -> dict[str, str]:
-        """Return settings that have no effect because guidance is off, mapped to the reason."""
+        """Return the message for each setting that has no effect because guidance is off."""
         scale = self.chosen.get("true_cfg_scale" if self.uses_true_cfg else "guidance_scale")
         has_guidance_input = self.repository.config("unet").get("time_cond_proj_dim")
         if scale is None or (float(scale) > 1 and not has_guidance_input):
             return {}
         example = "true_cfg_scale=4" if self.uses_true_cfg else "guidance_scale=5"
-        reason = f"without guidance above 1: add -M {example}, or leave it out"
+        reason = (
+            f"{{setting}} has no effect unless guidance is above 1; add -M {example}, "
+            "or omit this setting"
+        )
         return dict.fromkeys((*NEGATIVE, "guidance_rescale"), reason)
 
     def _without_negative_prompt(self) -> dict[str, str]:
-        """Return settings that have no effect without a negative prompt, mapped to the reason."""
+        """Return the message for each setting that has no effect without a negative prompt."""
         if "negative_prompt" in self.chosen:
             return {}
         settings: list[str] = ["true_cfg_scale"] if self.uses_true_cfg else []
         # With a third text encoder, the further negative prompts work without the first.
         if self.uses_true_cfg or NEGATIVE[2] not in self.known:
             settings += NEGATIVE[1:]
-        reason = "without a negative prompt: add -M negative_prompt=TEXT, or leave it out"
+        reason = (
+            "{setting} has no effect without a negative prompt; "
+            "add -M negative_prompt=TEXT, or omit this setting"
+        )
         return dict.fromkeys(settings, reason)
 
     def _without_scheduler_support(self) -> dict[str, str]:
-        """Return settings that the scheduler does not use, each mapped to the reason."""
+        """Return the message for each setting that the scheduler does not use."""
         reasons = {}
         scheduler = self.scheduler
         if scheduler is None and "scheduler" in self.repository.components:
@@ -306,12 +319,13 @@ class ChosenSettings:
         step = getattr(scheduler, "step", None)
         if step is None or "eta" not in inspect.signature(step).parameters:
             reasons["eta"] = (
-                "with this model's scheduler: choose a scheduler that takes it, as in "
-                "-M scheduler=DDIM, or leave it out"
+                "{setting} has no effect with this model's scheduler; choose a scheduler that "
+                "uses it, as in -M scheduler=DDIM, or omit this setting"
             )
         if not self.repository.config("scheduler").get("use_dynamic_shifting"):
             reasons["mu"] = (
-                "with this model's scheduler, which does no dynamic shifting: leave it out"
+                "{setting} has no effect because this model's scheduler does not use dynamic "
+                "shifting; omit this setting"
             )
         return reasons
 
@@ -351,8 +365,8 @@ def fitting(settings: Mapping[str, Setting], name: str) -> Iterator[None]:
             raise
         given = ", ".join(f"{setting}={value!r}" for setting, value in settings.items())
         raise UsageError(
-            f"{name} does not work with one of its settings ({given}): "
-            f"{str(error).rstrip('.')}; change the setting or leave it out"
+            f"{name} does not work with one of its settings ({given}): {str(error).rstrip('.')}; "
+            "change or omit the setting"
         ) from error
 
 
@@ -381,7 +395,7 @@ def scheduler_class(repository: Repository, name: str) -> type | None:
         return None
     if "scheduler" not in repository.components:
         raise UsageError(
-            f"{repository.name!r} has no scheduler that could be replaced; leave out -M scheduler"
+            f"{repository.name!r} has no scheduler that could be replaced; omit -M scheduler"
         )
     original = repository.kind("scheduler")
     compatible = (original.__name__, *getattr(original, "_compatibles", ()))

@@ -36,7 +36,7 @@ def find(name: str, path: Path, revision: str | None, config: str) -> Pretrained
     revision
         Branch, tag or commit that the user gave, or None. A file has no revision.
     config
-        Folder or ID of a pipeline of the same layout. If "", askew recognizes the layout by the
+        Folder or ID of a pipeline with the same layout. If "", askew recognizes the layout by the
         names of the weights.
 
     Returns
@@ -56,14 +56,14 @@ def find(name: str, path: Path, revision: str | None, config: str) -> Pretrained
     if path.suffix != WEIGHTS:
         raise UsageError(f"{name!r} {NO_SAFETENSORS}")
     if revision:
-        raise UsageError(f"{name!r} is a file and has no revision {revision!r}; leave it out")
+        raise UsageError(f"{name!r} is a file and has no revision {revision!r}; omit -M revision")
     address = config or _usual_config(name, path)
     try:
         network = find_pretrained(address, needs_weights=False)
     except ModelError as error:
         raise ModelError(
             f"{error}. {name!r} needs the configuration of {address!r}. You can also give the "
-            "folder of a pipeline of the same layout, as in -M config=FOLDER"
+            "folder of a pipeline with the same layout, as in -M config=FOLDER"
         ) from error
     return replace(
         network, name=name, identity=f"{digest_of_file(path)}+{network.identity}", on_hub=False
@@ -71,7 +71,7 @@ def find(name: str, path: Path, revision: str | None, config: str) -> Pretrained
 
 
 def _usual_config(name: str, path: Path) -> str:
-    """Return the ID of a pipeline whose layout the file shares, judging by the weights' names."""
+    """Return the ID of a pipeline with the file's layout, judging by the names of the weights."""
     header = weights_header(path)
     shapes = {
         key: SimpleNamespace(shape=tuple(tensor.get("shape", ()))) for key, tensor in header.items()

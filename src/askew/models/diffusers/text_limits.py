@@ -21,7 +21,7 @@ template.
 """
 
 LIMITED_BY_CALL = ("T5Tokenizer", QWEN)
-"""Tokenizers whose limit is the parameter `LENGTH` of the pipeline's call, if it has one."""
+"""Tokenizers whose limit is the parameter `LENGTH` of the pipeline's call, if the call has it."""
 
 
 @dataclass(frozen=True, slots=True)

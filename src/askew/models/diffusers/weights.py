@@ -1,4 +1,4 @@
-"""Reading of safetensors files: headers, which describe the weights, and individual weights."""
+"""Read the headers and individual weights of safetensors files."""
 
 import math
 import struct
