@@ -552,11 +552,11 @@ def test_long_names_of_models_keep_what_tells_them_apart(name: str, shown: str) 
         (["--concept", "gender"], "there is no prompt"),
         (
             ["a nurse", "--concept", "gender", "--concept", "Nurse", "--against", "nurse"],
-            "give --concept and --against different words",
+            "use different words for --concept and --against",
         ),
         (
             ["a nurse", "--concept", "gender", "--against", "nurse", "--model", ","],
-            "no model is named",
+            "no model is given",
         ),
         (
             [
@@ -570,7 +570,7 @@ def test_long_names_of_models_keep_what_tells_them_apart(name: str, shown: str) 
                 "--images",
                 "2",
             ],
-            "no model is named",
+            "no model is given",
         ),
         (["a nurse", "--concept", "gender", "--against", "nurse", "--images", "0"], "images"),
     ],
@@ -593,7 +593,7 @@ def test_refusals(
 @pytest.mark.parametrize("model", [[], [""], ""])
 def test_no_model(model: Any) -> None:
     for images in (None, 2):
-        with pytest.raises(UsageError, match="no model is named"):
+        with pytest.raises(UsageError, match="no model is given"):
             askew.map("a nurse", model=model, concept="gender", against="nurse", images=images)
 
 
