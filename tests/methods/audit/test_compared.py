@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
 
 import askew
-from askew.errors import UsageError
+from askew.errors import RunError, UsageError
 from askew.methods.audit.compared import PairedTrial
 from askew.parts.survey.observed import ObservedSet
 from askew.plan import AxisPlan
@@ -16,6 +17,7 @@ from askew.prompts.axes import find_axis
 from askew.stats.looks import looks
 from askew.stats.watching import exact_change_p
 from askew.types import Missing, Picture, Prompt
+from recorded_runs import in_file
 
 NURSE = "a photo of a nurse"
 GENDER = AxisPlan.of(find_axis("gender"))
@@ -23,9 +25,10 @@ GENDER = AxisPlan.of(find_axis("gender"))
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a finished audit without bias, in the subfolder base."""
+    """Return a folder with a finished audit without bias in base, and a copy of its store."""
     folder = tmp_path_factory.mktemp("compared")
     audited(folder, "base", prompts=NURSE, axes=["gender"], images=32, embedder="none", bias=0.0)
+    copytree(folder / "store", folder / "other")
     return folder
 
 
@@ -37,14 +40,14 @@ def run(folder: Path) -> askew.AuditResult:
 
 def audited(folder: Path, name: str, prompts: str = "", bias: float = 1.0, **options: Any) -> Any:
     """Run an audit on the planted world."""
+    settings = {"store": folder / "store", **options}
     return askew.audit(
         prompts or (),
         model="studio/planted",
         model_args={"bias": bias},
         run=folder / name,
-        store=folder / "store",
         **({"counterfactuals": "none", "bootstrap_samples": 100} if prompts else {}),
-        **options,
+        **settings,
     )
 
 
@@ -129,3 +132,13 @@ def test_options_that_exclude_each_other_are_named(folder: Path) -> None:
 def test_a_run_that_stopped_early_is_refused(folder: Path, run: askew.AuditResult) -> None:
     with pytest.raises(UsageError, match="its number of images depended on their labels"):
         audited(folder, "third", until="decided", compared_run=run.folder)
+
+
+def test_an_interrupted_run_ends_as_if_it_had_not_been_interrupted(
+    folder: Path, run: askew.AuditResult
+) -> None:
+    with pytest.raises(RunError, match="budget of 10"):
+        compared(folder, "interrupted", store=folder / "other", budget="10")
+    continued = compared(folder, "interrupted", store=folder / "other")
+    for part in ("compared", "sets", "shares"):
+        assert in_file(continued)[part] == in_file(run)[part]
