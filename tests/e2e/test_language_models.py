@@ -166,14 +166,14 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_planned(
     # four for each good prompt, and four times three for the failing prompt
     assert "56 calls" in errors
     assert (
-        "44 of 52 counterfactual prompts could be used; reasons for rejection: it does not state "
-        "its value (8)" in errors
+        "44 of 52 counterfactual prompts could be used; reasons for rejection: the text does not "
+        "state its value (8)" in errors
     )
     assert [prompt.text for prompt in read_plan(place).prompts] == [
         text for text in TWELVE if text != TWELVE[10]
     ]
     written = place.read_text()
-    assert f'# "{TWELVE[10]}", axis gender, rejected: it does not state its value' in written
+    assert f'# "{TWELVE[10]}", axis gender, rejected: the text does not state its value' in written
     assert '#   "male" = "Amenity"' in written
 
 

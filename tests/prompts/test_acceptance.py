@@ -70,7 +70,7 @@ def test_one_thing_changed_is_accepted(
 def test_a_word_is_replaced_only_if_axes_may_be_stated() -> None:
     exchanged = ("a nurse at work", "activity", "swimming", "a nurse at swimming", ("swimming",))
     assert counterfactual_fault(*exchanged, stated=True) is None
-    assert counterfactual_fault(*exchanged) == "it loses a word of the prompt"
+    assert counterfactual_fault(*exchanged) == "the text lacks a word of the prompt"
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_published_counterfactuals_of_tibet_pass() -> None:
         ("gender", "female", "a photo of a nurse with a female patient", "something other"),
         ("gender", "female", "a photo of a female nurse shark", "the subject"),
         ("glasses", "glasses", "a photo of a nurse not wearing glasses", "denies"),
-        ("gender", "red", "a photo of a red nurse", "not known"),
+        ("gender", "red", "a photo of a red nurse", "not a known value"),
         ("gender", "male", "a photo of two male nurses", "number of subjects"),
         ("gender", "male", "a photo of a male nurse Gregory House", "a name"),
         ("gender", "male", "a photo of a male nurse and a doctor", "a person"),

@@ -553,14 +553,14 @@ def test_synonymous_axes_are_merged_and_a_bad_axis_is_left_out() -> None:
         "age": ("old", "young"),
         "light": ("dim", "bright"),
     }
-    assert writer.rejected["a nurse at work"]["who_it_is"][0] == "it is the same as 'gender'"
+    assert writer.rejected["a nurse at work"]["who_it_is"][0] == "the axis is the same as 'gender'"
     assert writer.rejected["a nurse at work"]["emotion"][1] == (
         ("happy", "Amenity"),
         ("sad", "Muted"),
     )
     faults = writer.tally.faults["axes"]
     assert faults.total() == 3
-    assert faults["it is the same as 'gender'"] == 2
+    assert faults["the axis is the same as 'gender'"] == 2
     assert (
         server.requests[2]["response_format"]["json_schema"]["schema"]["properties"]["axes"][
             "minItems"
@@ -600,7 +600,7 @@ def test_a_value_that_its_axis_does_not_have_is_doubtful_and_off_by_default() ->
             (gender,) = writer.propose("a nurse at work", None, 0)
         assert gender.axis.values == values
         reasons = writer.tally.faults["counterfactual prompts"]
-        assert bool(reasons["its value 'red' is not known as a value of gender"]) != doubtful
+        assert bool(reasons["the value 'red' is not a known value of gender"]) != doubtful
 
 
 def test_entries_that_are_not_checked_are_counted_with_a_reason() -> None:
@@ -612,7 +612,7 @@ def test_entries_that_are_not_checked_are_counted_with_a_reason() -> None:
         writer.propose("a nurse at work", None, 0)
     faults = writer.tally.faults["counterfactual prompts"]
     assert faults["the axis has 300 values; askew uses the first 8"] == 292
-    assert faults["it is not a pair of a value and a prompt"] == 2
+    assert faults["an entry is not a pair of a value and a prompt"] == 2
 
 
 @pytest.mark.parametrize(("on", "axes"), [("stated", ["activity"]), ("unstated", [])])

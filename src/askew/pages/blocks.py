@@ -103,7 +103,7 @@ class TableCell:
 
 
 Content = str | int | E | TableCell | tuple[str, ...] | None
-"""Content of a cell: text, a count, a score, several short strings, or None.
+"""Content of a cell: text, a count, a score, a tuple of short strings, or None.
 
 A score is shown with its interval, and None is shown as a dash.
 """
@@ -221,7 +221,7 @@ class ValueGroup:
     n : int
         Number of labeled images, or of other items if the chart counts other items.
     missing : mapping of str to int
-        Number of images without a label, by reason.
+        Number of images without a label, keyed by reason.
     verdict : str
         Result of the test, in a few words.
     significant : bool
@@ -664,7 +664,7 @@ class ImageColumn:
     n : int
         Number of labeled images in the set.
     label : str
-        Name of the set, if there are several sets.
+        Name of the set, if there is more than one set.
     note : str
         Small text after the name.
     """

@@ -265,7 +265,7 @@ class Renderer:
     Attributes
     ----------
     ids : mapping of str to str
-        Ids of elements, by anchor, for links within the page.
+        Ids of elements, keyed by anchor, for links within the page.
     links : PageLinks
         Addresses of images and of lists of images.
     """
@@ -480,7 +480,7 @@ def _table_rows(
 ) -> Iterator[Markup]:
     """Yield the rows of a table.
 
-    If rows have several labels, hide repetitions of the first label.
+    If rows have more than one label, hide repetitions of the first label.
     """
     values = []
     for row in block.rows:

@@ -195,7 +195,7 @@ def plane(
     media : Media
         Run that contains the images.
     places : mapping of str to sequence of (str, float, float)
-        Id and position (x, y) of each image, by kind of image.
+        Id and position (x, y) of each image, keyed by kind of image.
     explained : sequence of float
         Share of the variance that each direction explains.
 

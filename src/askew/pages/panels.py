@@ -85,7 +85,7 @@ def matrix(block: ScoreMatrix, ids: Ids, draw: Draw, images: QueryLink = no_list
     block : ScoreMatrix
         The matrix.
     ids : mapping of str to str
-        Ids of elements, by anchor.
+        Ids of elements, keyed by anchor.
     draw : callable
         Function that returns a thumbnail as an element.
     images : callable

@@ -38,7 +38,7 @@ NOT_SIGNIFICANT = "n.s.: not significant after correction"
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#&])")
 _LINK = re.compile(r"@|\bwww\.|:(?=//)", re.IGNORECASE)
-"""Texts that GitHub would otherwise convert to a mention or a link."""
+"""Pattern for text that GitHub would otherwise convert to a mention or a link."""
 
 PlainBlock = Section | Details | Paragraph | CodeBlock | Table
 """Blocks that a renderer can show without plots and images."""

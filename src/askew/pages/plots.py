@@ -42,7 +42,7 @@ def lanes(chart: IntervalChart, ids: Ids) -> Markup:
     chart : IntervalChart
         The scores.
     ids : mapping of str to str
-        Ids of elements, by anchor.
+        Ids of elements, keyed by anchor.
 
     Returns
     -------

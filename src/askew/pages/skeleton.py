@@ -62,7 +62,7 @@ class MissingNote:
     of : int
         Number of images or labels that were planned.
     missing : mapping of str to int
-        Number of missing images or labels, by reason.
+        Number of missing images or labels, keyed by reason.
     items : tuple of MissingItem
         Examples of missing images or labels, with reasons.
     """
@@ -161,7 +161,7 @@ def reading(
     terms : iterable of (str, str)
         Terms on the page, with their meanings.
     limits : iterable of str
-        Sentences that say what a score does not mean.
+        Sentences that state what a score does not mean.
     method : tuple of (str, str)
         Names of scores, with explanations of how they are computed.
     source : str

@@ -109,7 +109,7 @@ def values(chart: ValueChart, ids: Ids, images: QueryLink = no_list) -> Markup:
     chart : ValueChart
         The shares.
     ids : mapping of str to str
-        Ids of elements, by anchor.
+        Ids of elements, keyed by anchor.
     images : callable
         Function that returns the address of a list of the images that a number counts.
 
@@ -281,7 +281,7 @@ def changes(chart: ChangeChart, ids: Ids) -> Markup:
     chart : ChangeChart
         The scores.
     ids : mapping of str to str
-        Ids of elements, by anchor.
+        Ids of elements, keyed by anchor.
 
     Returns
     -------

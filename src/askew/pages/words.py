@@ -292,7 +292,7 @@ def notes(cell: Content) -> str:
 
 
 def probability(value: float | None, name: str = "") -> str:
-    """Return a p-value or q-value as text: "0.003" or "< 0.001", or "q = 0.003" with a name."""
+    """Return a p-value or q-value as text, such as "< 0.001", or "q = 0.003" if a name is given."""
     if value is None:
         return ABSENT
     if value < 0.0005:

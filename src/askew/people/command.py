@@ -244,7 +244,7 @@ def study_serve(
     """Serve a study to raters, who open it with secret links. Ctrl-C stops the server.
 
     At its first start, the server prints a secret link for each rater. Keep this list, because the
-    study stores only hashes of the links. `askew study links` makes new links. The server gives
+    study stores only hashes of the links. `askew study links` makes new links. The server provides
     access only to this study. Only this machine can reach the server, unless you open it to others
     with --host or a reverse proxy.
 

@@ -1,4 +1,4 @@
-"""Exporting a study's questions and answers, and importing answers.
+"""Export of a study's questions and answers, and import of answers.
 
 The supported formats are Label Studio, CSV, JSON Lines, Prolific and MTurk.
 """
@@ -22,7 +22,7 @@ from askew.store.foreign import json_value
 ExchangeFormat = Literal["label-studio", "csv", "jsonl", "mturk", "prolific"]
 
 JOINT = "|"
-"""Separator between options if a rater chose several."""
+"""Separator between the options that a rater chose."""
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Characters with which formulas start.

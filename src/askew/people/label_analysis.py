@@ -203,7 +203,7 @@ def _errors(view: AxisView, instrument: str) -> LabelingErrors:
 def _rates(
     view: AxisView, instrument: str
 ) -> tuple[dict[str, dict[str, Estimate | Missing]], dict[str, dict[str, float]]]:
-    """Return, for each true value, how often the instrument and the raters give each label."""
+    """Return, for each true value, how often the instrument and the raters assign each label."""
     values = view.axis.values
     columns = (*values, UNLABELED)
     strata = sorted(view.sizes)

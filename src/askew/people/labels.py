@@ -114,7 +114,7 @@ class StudyVQA:
     def labeling_errors(
         self, axis: Axis, labels: Mapping[str, str | Missing]
     ) -> NDArray[np.int64] | None:
-        """Estimate how often an instrument gives each label for each true value.
+        """Estimate how often an instrument assigns each label for each true value.
 
         Parameters
         ----------

@@ -72,7 +72,7 @@ def _mined_sets(source: SourceRun, number: int) -> Iterator[ImageSet]:
 
 
 def _random_scores(findings: MineFindings) -> dict[str, float]:
-    """Return the loss of each random prompt in a search, over all iterations."""
+    """Return the loss of each random prompt in a search, across all iterations."""
     scores = {}
     for iteration in findings.minethegap.history:
         for prompt in iteration.prompts:

@@ -259,9 +259,9 @@ def axis_lists(
 ) -> list[tuple[FrameEntry, tuple[str, ...]]]:
     """Return a list of axes for each prompt of the runs.
 
-    The list contains all axes that any run proposes for the prompt, and random other axes (TIBET,
-    section 5.4). Runs with the same prompt share the list for this prompt, so that the runs'
-    proposals can be compared.
+    The list contains all axes that any run proposes for the prompt, and other axes that are drawn
+    at random (TIBET, section 5.4). Runs with the same prompt share the list for this prompt, so
+    that the runs' proposals can be compared.
     """
     proposals: dict[str, dict[str, dict[str, str]]] = {}
     kinds: dict[str, str] = {name: axis.kind for name, axis in AXES.items()}

@@ -195,5 +195,5 @@ def _confirmed(option: OptionCount) -> tuple[bool, float, str]:
 
 
 def proposals_first(scores: Sequence[SelectionScores]) -> SelectionScores | None:
-    """Return the first run's scores over all lists; None if there are no scores."""
+    """Return the first run's scores across all lists; None if there are no scores."""
     return next((entry for entry in scores if entry.group == ALL), None)

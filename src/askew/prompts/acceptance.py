@@ -225,15 +225,15 @@ def counterfactual_fault(
     Returns
     -------
     str or None
-        The reason, such as "it repeats the prompt".
+        The reason, such as "the text repeats the prompt".
     """
     if simplify(text) == simplify(prompt):
-        return "it repeats the prompt"
+        return "the text repeats the prompt"
     fault = prompt_fault(text)
     if fault or not is_english(prompt):
         return fault or _similarity_fault(prompt, text)
     if not doubtful and is_closed(axis) and not is_known_value(axis, value):
-        return f"its value {value!r} is not known as a value of {axis.replace('_', ' ')}"
+        return f"the value {value!r} is not a known value of {axis.replace('_', ' ')}"
     stated_values = _stated_values(axis, text, (value, *values))
     return (
         _value_fault(value, stated_values)
@@ -250,7 +250,7 @@ def stated_value(axis: str, text: str) -> str | None:
     Returns
     -------
     str or None
-        The value; None if askew finds no value or several values.
+        The value; None if askew finds no value or more than one value.
     """
     if axis not in catalogue():
         return None
@@ -268,7 +268,7 @@ def settles(axis: str, text: str) -> bool:
 def _similarity_fault(prompt: str, text: str) -> str | None:
     """Return a fault if a text, in any language, has too little in common with its prompt."""
     matcher = SequenceMatcher(None, prompt.lower(), text.lower(), autojunk=False)
-    return None if matcher.ratio() >= _LEAST_SHARED else "it loses words of the prompt"
+    return None if matcher.ratio() >= _LEAST_SHARED else "the text lacks words of the prompt"
 
 
 class _StatedValues(NamedTuple):
@@ -381,14 +381,14 @@ def _value_fault(value: str, stated: _StatedValues) -> str | None:
     accepted = {mention.value for mention, _ in stated.accepted}
     if value not in accepted:
         if value in stated.denied:
-            return "it denies its value"
+            return "the text denies its value"
         if value in stated.elsewhere:
-            return "it states its value about something other than the subject"
-        return "it does not state its value"
+            return "the text states its value about something other than the subject"
+        return "the text does not state its value"
     value_words = {token.text for token in tokens(value)}
     for other in accepted - {value}:
         if not {token.text for token in tokens(other)} < value_words:
-            return "it also states another value"
+            return "the text also states another value"
     return None
 
 
@@ -401,11 +401,11 @@ def _subject_fault(prompt: str, axis: str, text: str) -> str | None:
     if subject is None or new_subject is None or None in (subject.noun, new_subject.noun):
         return None
     if axis in catalogue() and subject.plural != new_subject.plural:
-        return "it changes the number of subjects"
+        return "the text changes the number of subjects"
     if axis in catalogue() and not _is_same_subject(subject, new_subject, axis):
-        return "it changes the subject"
+        return "the text changes the subject"
     if axis != "family" and _people(after) > _people(before):
-        return "it adds a person"
+        return "the text adds a person"
     return None
 
 
@@ -443,7 +443,7 @@ def _pronoun_fault(axis: str, value: str, text: str) -> str | None:
     """Return a fault if the text should state a gender, but its pronouns state another gender."""
     genders = genders_of_pronouns(text)
     if axis == "gender" and value in ("male", "female") and genders and value not in genders:
-        return "its pronouns state another gender"
+        return "the pronouns state another gender"
     return None
 
 
@@ -454,9 +454,9 @@ def _added_fault(prompt: str, axis: str, text: str, stating: Sequence[str]) -> s
     extra = [word for word in gained if not _is_alike_any_part(word, value_words)]
     longest = len(prompt.split()) + len(stating) + MAX_ADDED_WORDS
     if len(extra) > 2 or len(text.split()) > longest:
-        return "it adds more than its value"
+        return "the text adds more than its value"
     if not _is_title(prompt) and any(_is_name(word, text) for word in extra):
-        return "it adds a name"
+        return "the text adds a name"
     other_words = [
         word
         for word in text.split()
@@ -464,7 +464,7 @@ def _added_fault(prompt: str, axis: str, text: str, stating: Sequence[str]) -> s
     ]
     other_axis = _other_axis_stated(prompt, axis, text, " ".join(other_words))
     if other_axis:
-        return f"it also states something about {other_axis.replace('_', ' ')}"
+        return f"the text also states something about {other_axis.replace('_', ' ')}"
     return None
 
 
@@ -525,8 +525,8 @@ def _lost_fault(prompt: str, text: str, axis: str, *, stated: bool) -> str | Non
     subject_words = key_words(parsed.words[subject.end - 1].text) if subject else []
     lost_subject = [word for word in subject_words if word in missing]
     if lost_subject and (axis in catalogue() or not is_exchange):
-        return "it loses the subject"
-    return None if is_exchange else "it loses a word of the prompt"
+        return "the text lacks the subject"
+    return None if is_exchange else "the text lacks a word of the prompt"
 
 
 def _is_split(word: str, words: Collection[str]) -> bool:

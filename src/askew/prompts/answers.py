@@ -98,9 +98,9 @@ def read_whole(answer: Completion) -> str:
     """
     text = _answer_text(answer)
     if answer.truncated:
-        raise UnusableAnswer("it was cut off because it is too long")
+        raise UnusableAnswer("the answer was cut off because it is too long")
     if not text:
-        raise UnusableAnswer("it was empty")
+        raise UnusableAnswer("the answer was empty")
     return text
 
 
@@ -119,21 +119,23 @@ def parse(answer: Completion) -> Any:
     try:
         json.dumps(value, ensure_ascii=False, default=str).encode()
     except (UnicodeEncodeError, TypeError, ValueError) as error:  # an escape such as \ud83d alone
-        raise UnusableAnswer("it contains an incomplete character") from error
+        raise UnusableAnswer("the answer contains an incomplete character") from error
     return value
 
 
 def _reason_without_value(text: str, answer: Completion) -> str:
     """Return the reason why an answer contains no readable list or object."""
     if answer.truncated:
-        return "it was cut off because it is too long"
+        return "the answer was cut off because it is too long"
     if not text:
-        return "it contains only reasoning" if answer.text.strip() else "it was empty"
+        return (
+            "the answer contains only reasoning" if answer.text.strip() else "the answer was empty"
+        )
     if REMARK.match(text):
-        return f"it is a remark, not JSON: {_quote(text)}"
+        return f"the answer is a remark, not JSON: {_quote(text)}"
     if max(map(text.rfind, "[{")) > max(map(text.rfind, "]}")):
-        return "its JSON ends before its last bracket"
-    return f"it is not valid JSON: {_quote(text)}"
+        return "the JSON ends before its last bracket"
+    return f"the answer is not valid JSON: {_quote(text)}"
 
 
 def _quote(text: str) -> str:
@@ -145,9 +147,9 @@ def _quote(text: str) -> str:
 
 def _answer_text(answer: Completion) -> str:
     if answer.refused:
-        raise UnusableAnswer("it was refused")
+        raise UnusableAnswer("the model refused to answer")
     if len(answer.text) > _LONGEST:
-        raise UnusableAnswer(f"it is longer than {_LONGEST} characters")
+        raise UnusableAnswer(f"the answer is longer than {_LONGEST} characters")
     text = _THOUGHTS.sub("", answer.text)
     return _END_OF_THOUGHTS.split(text)[-1].strip()  # a chat template may have written the opening
 
@@ -287,7 +289,7 @@ def read_texts(answer: Completion) -> list[str]:
         if isinstance(text, str):
             texts.append(tidy(text))
     if items and not texts:
-        raise UnusableAnswer("it contains no list of prompts")
+        raise UnusableAnswer("the answer contains no list of prompts")
     return texts
 
 
@@ -337,12 +339,12 @@ def read_axes(value: Any) -> list[ParsedAxis]:
     elif isinstance(value, Mapping):
         value = [{"name": name, "counterfactuals": part} for name, part in value.items()]
     if not isinstance(value, list):
-        raise UnusableAnswer("it contains no axes")
+        raise UnusableAnswer("the answer contains no axes")
     return [_read_axis(item) for item in value if isinstance(item, Mapping)]
 
 
 def _unwrapped(value: Any) -> Any:
-    """Return a value, or the content of its only field if that field contains the axes."""
+    """Return the content of an object's only field if it contains the axes, otherwise the value."""
     if not isinstance(value, Mapping) or len(value) != 1:
         return value
     inner = next(iter(value.values()))

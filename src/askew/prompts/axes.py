@@ -71,7 +71,7 @@ class CatalogueAxis:
     subject_kinds
         Kinds of nouns that can have a value of the axis; "any" for all nouns.
     forms
-        For each value, its wording in counterfactual prompts.
+        Wording of each value in counterfactual prompts, keyed by value.
     plain_forms
         The same forms, but with a paper's wording replaced by better English.
     synonyms
@@ -113,7 +113,7 @@ def table_question(axis_name: str) -> str:
 
 
 def _belongs_to_row(words: list[str], row: str) -> bool:
-    """Check whether an axis name with these words belongs to a row of `TABLE_QUESTIONS`."""
+    """Check whether an axis name, split into words, belongs to a row of `TABLE_QUESTIONS`."""
     if row in ("color", "colour", "style") and _BODY_WORDS & set(words):
         return False
     return row in words or (len(row) > 4 and any(word.startswith(row) for word in words))

@@ -1,9 +1,9 @@
 """Interface of prompt generators: language models and the built-in lexicon.
 
 A prompt generator proposes axes and counterfactual prompts (TIBET, section 3.1 and appendix 9.1).
-For a search, it writes random prompts, mutations of a prompt and variations of a prompt
-(MineTheGap, sections 3 and 4.1, appendix C.1). All word counts treat the parts of a prompt between
-spaces as words.
+For a search, a prompt generator writes random prompts, mutations of a prompt and variations of a
+prompt (MineTheGap, sections 3 and 4.1, appendix C.1). All word counts treat the parts of a prompt
+between spaces as words.
 """
 
 import re

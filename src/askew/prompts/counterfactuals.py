@@ -137,7 +137,7 @@ def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = 
 
 
 def _is_in_capitals(text: str) -> bool:
-    """Check whether a text has several words, all in capital letters."""
+    """Check whether a text has more than one word, all in capital letters."""
     return text.isupper() and " " in text and not text.lower().isupper()
 
 
@@ -375,7 +375,7 @@ def _is_occupation(phrase: NounPhrase) -> bool:
 
 
 def _agreeing_words(form: ValueForm, subjects: Sequence[NounPhrase]) -> str:
-    """Return the words of a form, in the plural if there are several subjects."""
+    """Return the words of a form, in the plural if there is more than one subject."""
     several = len(subjects) > 1 or (bool(subjects) and subjects[-1].plural)
     return agree(form.words) if form.place == "after" and several else form.words
 

@@ -52,7 +52,7 @@ class Candidate:
         Loss of the prompt (lower is better); None before evaluation, or if evaluation is
         impossible.
     counts
-        Number of images for each label, by axis.
+        Number of images for each label, keyed by axis.
     """
 
     text: str
@@ -195,7 +195,7 @@ def evolve(
 def _drawn_parents(
     evaluated: Sequence[Candidate], count: int, prediction: LossPrediction
 ) -> list[tuple[Candidate, Expected | None]]:
-    """Select parents by Thompson sampling; return each with the random draw that selected it.
+    """Select parents by Thompson sampling; return each parent with the draw that selected it.
 
     Each parent has the lowest loss in its draw among the prompts that are not yet selected.
     """

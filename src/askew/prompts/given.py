@@ -185,7 +185,7 @@ def stated_value(words: str, axis: str) -> str | None:
     Returns
     -------
     str or None
-        The value; None if the name states no value or several values.
+        The value; None if the name states no value or more than one value.
     """
     values = stated_values(words, axis)
     return values.pop() if len(values) == 1 else None

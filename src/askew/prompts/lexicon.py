@@ -1,8 +1,8 @@
 """The built-in prompt generator, which uses the catalog of axes, rules and word lists.
 
-The lexicon needs no language model. Mutations replace nouns with related nouns, change settings,
-and add or remove details. Variations state details that a prompt leaves open, and use all values of
-a detail equally often. Random prompts have a subject from MineTheGap's three areas, with suitable
+The lexicon needs no language model. Mutations replace nouns with related nouns, change places, and
+add or remove details. Variations state details that a prompt leaves open, and use all values of a
+detail equally often. Random prompts have a subject from MineTheGap's three areas, with suitable
 details.
 """
 
@@ -60,8 +60,8 @@ class LexiconWriter:
     """A prompt generator that uses word lists and returns the same texts for the same seed.
 
     For a prompt with people, the lexicon proposes BiasConnect's eight axes. For any other prompt,
-    it proposes the first six axes in the catalog that fit the prompt. By default, the lexicon omits
-    axes that the prompt states.
+    the lexicon proposes the first six axes in the catalog that fit the prompt. By default, the
+    lexicon omits axes that the prompt states.
 
     Parameters
     ----------
@@ -480,7 +480,7 @@ def _naming_one_person(text: str) -> str:
 
 
 def _wanted_details(text: str, topic: d.Topic, knows: d.Knows) -> dict[str, list[d.Detail]]:
-    """Return the open details that fit a topic, by aspect."""
+    """Return the open details that fit a topic, keyed by aspect."""
     group = d.group_of(d.main_phrase(parse_prompt(text)))
     wanted: dict[str, list[d.Detail]] = {}
     for aspect, details in d.open_details(text, knows).items():
@@ -493,7 +493,7 @@ def _wanted_details(text: str, topic: d.Topic, knows: d.Knows) -> dict[str, list
 def _fitting_details(
     details: Mapping[str, Sequence[d.Detail]], chosen: Sequence[d.Detail], room: int
 ) -> dict[str, list[d.Detail]]:
-    """Return the details, by aspect, that fit the chosen details and have at most `room` words."""
+    """Return the details that fit the chosen details and have at most `room` words."""
     fitting: dict[str, list[d.Detail]] = {}
     for aspect, options in details.items():
         for detail in options:

@@ -149,9 +149,9 @@ class AnswerTally:
     Attributes
     ----------
     steps
-        Number of usable answers and number of all answers, by step.
+        Number of usable answers and number of all answers, keyed by step.
     faults
-        Number of unusable answers for each reason, by step.
+        Number of unusable answers for each reason, keyed by step.
     """
 
     steps: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -269,7 +269,7 @@ class CachingLLM:
         continues
             Whether work continues after the task has failed, as in a search. The answers of the
             failed task are then cached as soon as any task of this model succeeds, so that a
-            repeated run gives the same results.
+            repeated run produces the same results.
 
         Yields
         ------

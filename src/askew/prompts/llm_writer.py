@@ -41,7 +41,7 @@ from askew.prompts.meanings import canonical_value
 from askew.prompts.open_details import STYLES
 from askew.types import Axis, Question
 
-VERSION = 4
+VERSION = 5
 """Version number, to be increased whenever a change affects the requests or the results."""
 
 MAX_VALUES = 8
@@ -237,7 +237,9 @@ class LLMWriter:
                 if len(collection.texts) >= count:
                     break
             if not collection.texts:
-                raise unusable_error(self._llm, ", ".join(collection.faults) or "it was empty")
+                raise unusable_error(
+                    self._llm, ", ".join(collection.faults) or "the answer was empty"
+                )
         return list(collection.texts.values())[:count]
 
 
@@ -298,7 +300,7 @@ class _Conversation:
 
 @dataclass
 class _AxisCollection:
-    """The accepted and rejected axes for a prompt, by name."""
+    """The accepted and rejected axes for a prompt, keyed by name."""
 
     check: "_TextCheck"
     tally: AnswerTally
@@ -326,11 +328,11 @@ class _AxisCollection:
         """Return the reason why an axis is rejected; None if it is accepted."""
         if len(checked.texts) < 2:
             faults = [fault for fault in checked.faults if fault]
-            return faults[0] if faults else "it has fewer than two counterfactual prompts"
+            return faults[0] if faults else "the axis has fewer than two counterfactual prompts"
         same = [other for other in self.accepted if self._is_same(name, checked, other)]
         if same:
-            return f"it is the same as {same[0]!r}"
-        return None if name else "it has no name"
+            return f"the axis is the same as {same[0]!r}"
+        return None if name else "the axis has no name"
 
     def _is_same(self, name: str, checked: "_CheckedTexts", other: str) -> bool:
         """Check whether an axis shares its name or two texts with an accepted axis."""
@@ -360,7 +362,7 @@ class _AxisCollection:
 
 @dataclass
 class _TextCollection:
-    """Accepted texts by their simplified form, and the faults in the last answer."""
+    """Accepted texts, keyed by their simplified form, and the faults in the last answer."""
 
     kind: Kind
     prompt: str
@@ -446,7 +448,7 @@ def _lost_entries(axis: a.ParsedAxis) -> Iterator[str]:
             f"the axis has {len(axis.counterfactuals)} values; askew uses the first {MAX_VALUES}"
         )
         yield from [reason] * surplus
-    yield from ["it is not a pair of a value and a prompt"] * axis.unreadable
+    yield from ["an entry is not a pair of a value and a prompt"] * axis.unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -512,9 +514,9 @@ class _TextCheck:
     ) -> str | None:
         """Return the fault that askew finds in a text without asking the language model."""
         if not value:
-            return "it has no value"
+            return "the text has no value"
         if value in accepted or simplify(text) in map(simplify, accepted.values()):
-            return "it repeats another"
+            return "the text repeats another text"
         return acceptance.counterfactual_fault(
             self.prompt,
             axis,

@@ -63,7 +63,7 @@ def tokens(text: str) -> list[Token]:
 def find_mentions(axis: str, text: str) -> list[ValueMention]:
     """Find the words in a text that state known values of an axis.
 
-    If several values match at a position, the longest match is used.
+    If more than one value matches at a position, the longest match is used.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def is_known_value(axis: str, value: str) -> bool:
 
 
 def is_closed(axis: str) -> bool:
-    """Check whether askew should doubt values of this axis that it does not know."""
+    """Check whether askew should doubt unknown values of this axis."""
     return axis in catalogue() and bool(_meaning(axis).get("closed"))
 
 

@@ -279,7 +279,7 @@ def say(prompt: str, detail: Detail) -> str:
 
 
 def say_all(prompt: str, details: Iterable[Detail]) -> str:
-    """Return a prompt with several details added, in the usual English order."""
+    """Return a prompt with details added in the usual English order."""
     for detail in sorted(details, key=_insertion_order):
         prompt = say(prompt, detail)
     return prompt
@@ -307,7 +307,7 @@ def _are_compatible(first: Detail, second: Detail) -> bool:
 
 
 def open_details(prompt: str, knows: Knows = anything) -> dict[str, list[Detail]]:
-    """Return all details that a prompt leaves open, by aspect.
+    """Return all details that a prompt leaves open, keyed by aspect.
 
     Parameters
     ----------
@@ -473,7 +473,7 @@ class Topic:
 
 
 def find_topic(name: str | None, knows: Knows = anything) -> Topic:
-    """Return the topic with a name in any spelling.
+    """Return the topic with this name, in any spelling.
 
     Parameters
     ----------

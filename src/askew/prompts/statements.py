@@ -76,7 +76,7 @@ class NounPhrase:
     end
         Index of the word after the noun.
     plural
-        Whether the phrase names several things.
+        Whether the phrase names more than one thing.
     noun
         The noun; None for an unknown noun.
     """
@@ -272,7 +272,7 @@ def _is_compounded(word: str) -> bool:
 
 
 def _is_plural(text: str, noun: Noun | None, determiners: Collection[str]) -> bool:
-    """Check whether a noun names several things, based on its form and its determiners."""
+    """Check whether a noun is plural, based on its form and its determiners."""
     if not SINGULAR.isdisjoint(determiners):
         return False
     if noun and noun.singular != noun.plural:

@@ -176,7 +176,7 @@ _SPOKEN_VOWEL = frozenset("AEFHILMNORSX8")
 
 
 def plural(noun: str) -> str:
-    """Return the plural of a noun, which may have several words."""
+    """Return the plural of a noun, which may consist of more than one word."""
     word = noun.split(" ")[-1]
     if word in _IRREGULAR:
         many = _IRREGULAR[word]

@@ -1,7 +1,7 @@
 """Starlette app that serves a model at OpenAI's endpoints for images, edits, labels and models.
 
 A request without a seed gets a new image each time. A request with a seed gets the image that the
-model makes with this seed.
+model generates with this seed.
 """
 
 import base64
@@ -66,7 +66,7 @@ class ImageRequest:
         Raises
         ------
         BadRequest
-            If the body cannot be read, or asks for something that the server does not support.
+            If the body cannot be read, or requests something that the server does not support.
         """
         try:
             content = json_value(body)
@@ -103,7 +103,7 @@ class ImageServer:
     name
         Name of the model.
     model
-        The model. The server makes the images for one request at a time.
+        The model. The server generates the images for one request at a time.
     faults
         Faults that the server produces on purpose.
     """

@@ -42,7 +42,7 @@ class EditForm:
         Raises
         ------
         BadRequest
-            If the form cannot be read, or asks for something that the server does not support.
+            If the form cannot be read, or requests something that the server does not support.
         """
         fields = read_form(content_type, body)
         if "mask" in fields or fields.get("stream") == b"true":

@@ -1,10 +1,10 @@
 """Faults that a served model produces on purpose, so that users can test clients.
 
-A fault is written KIND, KIND=RATE, KIND:WORD or KIND:WORD=RATE. The rate is the share of requests
-for which the fault occurs. A fault with a word affects only requests whose prompt or question
-contains the word. Whether a refusal, a rewritten prompt or a wrong label occurs depends only on the
-request, so that repeating the request does not help. All other faults are drawn at random for each
-request, so that repeating the request can succeed.
+The text of a fault has the form KIND, KIND=RATE, KIND:WORD or KIND:WORD=RATE. The rate is the share
+of requests for which the fault occurs. A fault with a word affects only requests whose prompt or
+question contains the word. Whether a refusal, a rewritten prompt or a wrong label occurs depends
+only on the request, so that repeating the request does not help. All other faults are drawn at
+random for each request, so that repeating the request can succeed.
 """
 
 import re
@@ -20,7 +20,7 @@ FAULTS: Mapping[str, str] = {
     "refuse": "refuse the prompt, as a content filter does",
     "rewrite": "add the WORD (smiling) to the prompt, and report the rewritten prompt",
     "mislabel": "replace the label WORD of an image with another label",
-    "429": "report too many requests, with Retry-After",
+    "429": "reply with status 429 and a Retry-After header",
     "500": "report an internal error",
     "401": "report an invalid key",
     "quota": "reply with status 429 and the code insufficient_quota",

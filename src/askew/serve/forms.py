@@ -18,7 +18,7 @@ logging.getLogger("python_multipart").addHandler(logging.NullHandler())  # the r
 
 
 def read_form(content_type: str, body: bytes) -> Mapping[str, bytes]:
-    """Return the content of each field and file in a multipart/form-data form, by field name.
+    """Return the contents of a multipart/form-data form's fields and files, keyed by field name.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class LabelRequest:
     seed
         Seed for the faults, which depends only on the image.
     questions
-        Questions about the image, by the key under which each answer is returned.
+        Questions about the image. An answer is returned under the same key as its question.
     """
 
     image: Image.Image

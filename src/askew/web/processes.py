@@ -1,4 +1,4 @@
-"""Starting and stopping the processes of jobs, and recognizing them after the app was restarted."""
+"""Functions that start, stop and recognize the processes of jobs, even after the app restarted."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Reading submitted forms, after checks of their size, token and characters."""
+"""Functions that read submitted forms after checking their size, token and characters."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -181,7 +181,7 @@ def answer_text(answer: str) -> str:
 
 
 def _images(state: StudyState, progress: Progress, token: str, item: Item) -> Markup:
-    """Return an item's images. Groups of images are side by side."""
+    """Return an item's images. Groups of images are shown side by side."""
     places = list(range(len(item.groups)))
     if is_mirrored(item, progress.rater.number, state.plan.seed):
         places.reverse()
