@@ -103,7 +103,7 @@ def test_the_page_states_the_verdict_and_the_rule(run: askew.AuditResult) -> Non
         assert "studio/planted differs significantly from the run “base”" in text
         assert f"Verdicts were reached with {verdict.images} of at most 32 images" in text
     else:
-        assert "is undecided with 32 images, which does not mean equal" in text
+        assert "is undecided with 32 images. This does not mean that the models" in text
     assert "Differences from the compared run" in text
     assert "up to 32 images per prompt. Images with the same seed form pairs" in text
 

@@ -52,7 +52,7 @@ def _stop_sentences(findings: AuditFindings, significant: Sequence[PairedVerdict
         undecided=len(plan.prompts) - len(decided),
         noun="prompt",
         most=f"{plan.images} images",
-        caution="which does not mean equal",
+        caution="This does not mean that the models have equal shares.",
     )
 
 

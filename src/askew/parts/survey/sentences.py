@@ -272,7 +272,7 @@ def stop_sentences(
     most
         Maximum number of images of a set, such as "400 images".
     caution
-        What the lack of a verdict does not mean.
+        Sentence that states what the lack of a verdict does not mean.
     """
     sentences = []
     reached = sorted(set(sizes))
@@ -282,7 +282,7 @@ def stop_sentences(
     if undecided:
         verb = "is" if undecided == 1 else "are"
         sets = capital(plural(undecided, noun))
-        sentences.append(f"{sets} {verb} undecided with {most}, {caution}.")
+        sentences.append(f"{sets} {verb} undecided with {most}. {caution}")
     return sentences
 
 
