@@ -243,14 +243,14 @@ def test_runs_are_compared_on_the_prompts_that_they_share(
     comparison = askew.compare(runs[0], more, output=tmp_path)
     assert {entry.prompt for entry in comparison.entries} == {PROMPT}
     (warning,) = comparison.warnings
-    left_out = f"askew leaves out prompts of {more} that not all runs have"
+    left_out = f"askew leaves out prompts of {more}, because not all runs have them"
     assert warning == f"{left_out}: 'a photo of a nurse'"
 
 
 def test_a_run_under_two_names_gets_a_warning(runs: tuple[Path, Path], tmp_path: Path) -> None:
     copy = shutil.copytree(runs[0], runs[0].parent / "copy")
     comparison = askew.compare(runs[0], copy, output=tmp_path)
-    assert "nothing can differ" in comparison.warnings[0]
+    assert "so there are no differences" in comparison.warnings[0]
     for entry in comparison.entries:
         assert isinstance(entry.difference, askew.Estimate)
         assert (entry.difference.value, entry.difference.p) == (0.0, 1.0)

@@ -92,7 +92,7 @@ def test_the_planned_family_is_the_largest_of_the_verdicts(plan: Path) -> None:
         (["--reference", "0.5,0.6"], "--reference 0.5,0.6 is invalid"),
         (["--price", "-1"], "--price -1 is out of range"),
         (["nowhere.toml"], "nowhere.toml"),
-        (["{plan}", "--axes", "3"], "--axes does not fit a plan"),
+        (["{plan}", "--axes", "3"], "--axes cannot be used with a plan"),
     ],
 )
 def test_errors(
@@ -105,5 +105,5 @@ def test_errors(
 def test_an_impossible_deviation_is_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
     impossible = printed(capsys, "--effect", "0.6", "--power", "0.9")
     assert "0.60 –" in impossible
-    assert "no shares deviate this much" in impossible
+    assert "no shares can deviate this much" in impossible
     assert "–:" not in printed(capsys, "--effect", "0.2", "--power", "0.9")

@@ -61,7 +61,7 @@ def test_the_prompts_that_are_found_are_ranked_by_held_out_images(
         assert prompt.score.n == 6
     text = " ".join(answer(findings))
     assert "Successive halving found these 2 prompts among 5" in text
-    assert "may be as biased" in text
+    assert "may be just as biased" in text
 
 
 def reading_of(gender: Sequence[str]) -> SkewReading:

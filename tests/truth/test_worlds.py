@@ -289,7 +289,7 @@ def check_comparison(markdown: str) -> None:
     first_chart, *others = tables(markdown)
     differing = set()
     for row in first_chart:
-        verdict = value_of(row, "Difference of the runs")
+        verdict = value_of(row, "Difference between the runs")
         if verdict is not None and verdict.bold:
             differing.add(row_place(row))
     headline = markdown.splitlines()[0]

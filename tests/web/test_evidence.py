@@ -128,7 +128,7 @@ def test_a_zip_with_other_entries_is_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_an_existing_output_is_kept(pack: Path) -> None:
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         export(pack.parent / "runs" / "labeled", format="evidence", output=pack)
     with pytest.raises(UsageError, match="--output"):
         export(pack.parent / "runs" / "labeled", format="evidence")

@@ -1,1 +1,1 @@
-"""Studies that read finished runs and compute findings from them."""
+"""Studies that compute findings from finished runs."""

@@ -1,10 +1,10 @@
 """Simulate errors in answers and captions, and compute association scores from the result.
 
-TIBET (section 5.3, figure 5c) simulates errors that are independent across images. Here they are
-also independent across questions, and a caption counts as the answer to one more question. A wrong
-answer to a question with a list of values is any other value from the list. A wrong caption, or a
-wrong answer to an open question, is any other text that the instrument gave for an image of the
-same prompt. After the errors, concepts are extracted and synonyms are merged again.
+TIBET (section 5.3, figure 5c) simulates errors that are independent across images. Here, the errors
+are also independent across questions, and a caption is treated as the answer to an additional
+question. A wrong answer to a question with a list of values is any other value from the list. A
+wrong caption, or a wrong answer to an open question, is any other text that the instrument gave for
+an image of the same prompt. After the errors, concepts are extracted and synonyms are merged again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,14 +31,14 @@ Errors = Literal["answers", "captions", "both"]
 
 @dataclass(frozen=True, slots=True)
 class PossibleAnswers:
-    """Answers that an instrument can give to each question about the images of a prompt.
+    """Possible answers of an instrument to each question about the images of a prompt.
 
     Attributes
     ----------
     sizes : array of int, (questions,)
         Number of possible answers to each question.
     is_caption : array of bool, (questions,)
-        True for the question whose answer is a caption.
+        True if the answer to the question is a caption.
     vocabulary : tuple of str
         Concepts that occur in the possible answers.
     counts : sparse array of int, (answers, concepts)
@@ -64,7 +64,7 @@ class PossibleAnswers:
         return np.where(can_err[errors], rate, 0.0)
 
     def frequencies(self, sets: Sequence[Codes]) -> list[Floats]:
-        """Return how frequent each concept is in each set, with synonyms merged across all sets.
+        """Return the frequency of each concept in each set, after merging synonyms across all sets.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class PossibleAnswers:
         return [of_set / codes.shape[1] for of_set, codes in zip(merged, sets, strict=True)]
 
     def _occurrences(self, codes: Codes) -> NDArray[np.int64]:
-        """Return how often each concept occurs in a set in each run, of shape (runs, concepts)."""
+        """Count (runs, concepts) how often each concept occurs in a set, for each simulation."""
         runs = len(codes)
         first = np.cumsum(self.sizes) - self.sizes
         total = self.counts.shape[0]
@@ -102,7 +102,7 @@ class AnsweredSets:
     Attributes
     ----------
     possible : PossibleAnswers
-        The answers that the codes stand for.
+        Possible answers, which the codes refer to.
     codes : mapping of set to array of int, (images, questions)
         Code of each answer, keyed by the name of the image set. Only images that have answers to
         all questions have a row.
@@ -114,7 +114,7 @@ class AnsweredSets:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedAxis:
-    """Association scores of an axis, without and with simulated errors.
+    """Association scores of an axis without and with simulated errors.
 
     Attributes
     ----------
@@ -135,15 +135,15 @@ class SimulatedAxis:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Changes that simulated errors cause in the ranking of a prompt's axes by MAD.
+    """Effect of simulated errors on the ranking of a prompt's axes by MAD.
 
     Attributes
     ----------
     largest_kept : array, (runs,)
-        1 if the axis with the largest MAD stays the same in a simulation, else 0.
+        1 if the axis with the largest MAD stays the same in a simulation, and 0 if it changes.
     correlation : array, (runs,)
-        Spearman's correlation between the MAD of the axes before and after the errors. NaN for
-        fewer than three axes.
+        Spearman's correlation between the MAD of the axes before and after the errors; NaN if there
+        are fewer than three axes.
     """
 
     largest_kept: Floats
@@ -151,7 +151,7 @@ class Ranking:
 
 
 def ranking(changes: Sequence[SimulatedAxis], variant: Variant) -> Ranking | None:
-    """Compare the ranking of the axes by MAD before and after errors; None for fewer than two axes.
+    """Compare the rankings of axes by MAD before and after errors; None for fewer than two axes.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def axis_changes(
     rate
         Probability that an answer is wrong.
     errors
-        Which texts can be wrong: answers, captions or both.
+        What the errors affect: answers, captions or both.
     rng
         Random generator for the errors.
     runs
@@ -250,8 +250,8 @@ def axis_changes(
     Returns
     -------
     dict
-        Scores before and after the errors, keyed by axis. Axes are left out if one of their sets
-        has no concepts.
+        Scores before and after the errors, keyed by axis. An axis is left out if one of its image
+        sets has no concepts.
     """
     possible = answered.possible
     baseline = next(iter(answered.codes))
@@ -282,7 +282,7 @@ def _axis_change(
     after: Mapping[str, Floats],
     variant: Variant,
 ) -> SimulatedAxis | None:
-    """Compute the scores of an axis; None if a set has no concept in one of the simulations."""
+    """Compute the scores of an axis; None if an image set has no concept in one of the simulations."""
     scores = []
     for frequencies in (before, after):
         compared = np.stack([frequencies[name] for name in counterfactuals])

@@ -1,9 +1,9 @@
 """Compute the shares, deviations, verdicts and differences of an audit from corrected labels.
 
-A label that a person corrected replaces the labels from all instruments. Association scores (MAD,
-CAS) do not change, because they count concepts, not labels. Images that a person chose to check are
-not a random sample, so correcting a few images can bias a share. Correcting a random sample of
-images does not.
+If a person corrected a label, the corrected label replaces the labels from all instruments.
+Association scores (MAD, CAS) do not change, because they count concepts, not labels. Images that a
+person chose to check are not a random sample, so correcting a few images can bias a share.
+Correcting a random sample of images does not bias shares.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ HandLabels = Mapping[tuple[str, str], str]
 
 
 def corrected_findings(result: AuditResult, labels: HandLabels) -> AuditFindings:
-    """Return the findings of an audit, computed again with corrected labels.
+    """Recompute the findings of an audit with corrected labels.
 
     Parameters
     ----------
@@ -74,10 +74,10 @@ def corrected_findings(result: AuditResult, labels: HandLabels) -> AuditFindings
 
 
 def _known_errors(findings: AuditFindings) -> Errors:
-    """Return the counts of labeling errors that an audit used when it tested shares.
+    """Return the counts of labeling errors that an audit used to test shares.
 
     Among askew's instruments, only those of the studio report their errors. Other instruments are
-    not loaded, because loading their networks takes long.
+    not loaded, because loading their networks takes a long time.
     """
     instruments = {}
     for name in findings.plan.vqa:
@@ -105,7 +105,7 @@ def _corrected(
     answers: Sequence[Answer],
     labels: HandLabels,
 ) -> tuple[Answer, ...]:
-    """Return the labels on an axis, in which corrected labels replace the original labels."""
+    """Return the labels on an axis after replacing original labels with corrected labels."""
     corrected: list[Answer] = []
     for picture, answer in zip(pictures, answers, strict=True):
         by_hand = labels.get((picture.id, axis)) if isinstance(picture, Picture) else None

@@ -98,7 +98,7 @@ ENTRY = re.compile(rf"(?:[A-Za-z0-9][A-Za-z0-9._-]*|{IMAGES}/[0-9a-f]{{64}}\.(?:
 """Pattern for the names of zip entries that may be extracted."""
 
 MOST_BYTES = 2**35
-"""Largest total size of a zip file's extracted content, in bytes (32 GB)."""
+"""Maximum total size of a zip file's extracted content, in bytes (32 GiB)."""
 
 MOST_FAULTS = 20
 
@@ -160,7 +160,7 @@ def write_evidence(result: AnyResult, output: Path) -> Path:
     result
         A finished run.
     output
-        A new folder, or a new file whose name ends in ".zip".
+        New folder, or new file whose name ends in ".zip".
 
     Returns
     -------
@@ -170,12 +170,12 @@ def write_evidence(result: AnyResult, output: Path) -> Path:
     Raises
     ------
     UsageError
-        If the folder or file exists already.
+        If the folder or file already exists.
     RunError
         If a file cannot be written.
     """
     if output.exists():
-        raise UsageError(f"{output} exists already. Name a new folder or file with --output")
+        raise UsageError(f"{output} already exists. Name a new folder or file with --output")
     if output.suffix != ".zip":
         _write_folder(result, output)
         return output
@@ -190,7 +190,7 @@ def _parent_of(output: Path) -> Path:
     """Return the folder that contains a file. Raise UsageError if the folder does not exist."""
     parent = output.absolute().parent
     if not parent.is_dir():
-        raise UsageError(f"there is no folder {parent} for the pack")
+        raise UsageError(f"the folder {parent} for the pack does not exist")
     return parent
 
 
@@ -306,7 +306,7 @@ def _write_zip(folder: Path, output: Path) -> None:
 
 
 def is_evidence(path: Path) -> bool:
-    """Check whether a path is an evidence pack: a folder with evidence.json, or a zip file."""
+    """Check whether a path is an evidence pack, which is a zip file or contains evidence.json."""
     if path.is_dir():
         return (path / EVIDENCE_FILE).exists()
     return path.suffix == ".zip" and is_regular(path)
@@ -404,14 +404,14 @@ def _image_faults(folder: Path, content: PackContent) -> Iterator[str]:
 
 
 def _result_faults(folder: Path, content: PackContent) -> Iterator[str]:
-    """Yield a message for each contradiction between the results, plan, images and labels."""
+    """Yield a message for each inconsistency between the results, plan, images and labels."""
     head = findings.read(method_of(folder).findings, folder / RESULTS_FILE)
     plan_hash = read_bytes(folder / HASH_FILE, follow=False).decode("ascii", "replace").strip()
     if {head.plan_hash, head.plan.hash, plan_hash} != {content.plan_hash}:
         yield f"{RESULTS_FILE}, {PLAN_FILE} and {EVIDENCE_FILE} belong to different plans"
     named = {name for image_set in head.sets for name in image_set.pictures if name is not None}
     if named != {*content.images, *content.missing}:
-        yield f"{EVIDENCE_FILE} does not list the images of {RESULTS_FILE}"
+        yield f"{EVIDENCE_FILE} does not list the images in {RESULTS_FILE}"
     if isinstance(head, AuditFindings):
         yield from _label_faults(folder, head)
 

@@ -1,7 +1,7 @@
 """Compute the differences between the interaction graphs of several models.
 
-Runs that share seeds are slightly correlated, but intervals are computed as if runs were
-independent.
+The images of runs with the same seeds are slightly correlated, but intervals are computed as if the
+runs were independent.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ Runs = Mapping[str, InteractionFindings]
 
 @record
 class EdgeChange:
-    """Difference in the sensitivity of a pair of axes between a later run and the first run.
+    """Difference between a later run and the first run in the sensitivity of a pair of axes.
 
     Attributes
     ----------
@@ -37,7 +37,8 @@ class EdgeChange:
     difference : Estimate
         Sensitivity in the later run minus sensitivity in the first run.
     simultaneous : tuple of (float, float)
-        Simultaneous confidence interval of the difference: corrected for the number of changes.
+        Simultaneous confidence interval for the difference, which is corrected for the number of
+        changes.
     """
 
     run: str
@@ -55,7 +56,7 @@ class EdgeChange:
 
 @record
 class AssociationChange:
-    """Difference in the association of two axes between a later run and the first run.
+    """Difference between a later run and the first run in the association of two axes.
 
     Unlike the sensitivities, associations do not depend on the reference.
 
@@ -68,13 +69,13 @@ class AssociationChange:
     source, target : str
         Names of the two axes.
     first_edge, later_edge : bool
-        True if the pair is an edge in the first run, and in the later run. Both use the chi-squared
-        test and the first run's rule for edges.
+        True if the pair is an edge in the first run, and in the later run, respectively. Both are
+        determined with the chi-squared test and the first run's rule for edges.
     first_v, later_v : float
         Cramér's V in the first run and in the later run, in [0, 1].
     p, q : float
-        p and q of a permutation test of the hypothesis that V is equal in both runs. The test swaps
-        images between the runs at random. The tests of all changes form one family.
+        p-value and q-value of a permutation test of the hypothesis that V is equal in both runs.
+        The test randomly swaps images between the runs. The tests of all changes form one family.
     """
 
     run: str
@@ -96,7 +97,7 @@ class AssociationChange:
 
 @record
 class ComparedGraph:
-    """A compared run, with the reasons why it cannot be compared with the first run, if any.
+    """A compared run, and the reasons, if any, why it cannot be compared with the first run.
 
     Attributes
     ----------
@@ -105,9 +106,11 @@ class ComparedGraph:
     plan_hash, askew : str
         Hash of the run's plan, and version of askew.
     differs : str or None
-        Reason why the run's sensitivities cannot be compared with the first run; None if they can.
+        Reason why the run's sensitivities cannot be compared with those of the first run; None if
+        they can.
     labels_differ : str or None
-        Reason why the run's associations cannot be compared either; None if they can.
+        Reason why the run's associations cannot be compared with those of the first run; None if
+        they can.
     """
 
     model: Identity
@@ -161,7 +164,7 @@ def model_graphs(runs: Runs) -> ModelGraphs:
     Returns
     -------
     ModelGraphs
-        All runs, and the changes in those sensitivities and associations that can be compared.
+        All runs, and the changes in the sensitivities and associations that can be compared.
     """
     first, *others = runs
     compared = {name: _compared_graph(runs[first], run) for name, run in runs.items()}
@@ -238,8 +241,8 @@ class GraphPair:
     graph : Graph
         Graph of the first run. Its rule decides whether a pair is an edge.
     tables : tuple of array, (K, m)
-        Contingency tables of the first run and of the later run. Their rows, and their columns,
-        stand for the same values.
+        Contingency tables of the first run and of the later run. Both tables have the same values
+        as rows and the same values as columns.
     """
 
     run: str
@@ -269,8 +272,8 @@ def _aligned_tables(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the contingency tables of a pair in both graphs, with the same columns.
 
-    Open answers may contain values that occur in only one of the graphs. Their counts in the other
-    graph are 0.
+    Open answers may contain values that occur in only one of the graphs. In the other graph, the
+    counts of such values are 0.
     """
     values = list(dict.fromkeys((*first.axis(edge.target).values, *later.axis(edge.target).values)))
     tables = []
@@ -311,7 +314,7 @@ def _association_changes(pairs: Sequence[GraphPair]) -> tuple[AssociationChange,
 
 
 def _passes(edge: Edge, graph: Graph) -> bool:
-    """Check whether a pair is an edge by the chi-squared test and the graph's rule for edges."""
+    """Check whether a pair is an edge, using the chi-squared test and the graph's rule for edges."""
     compared = edge.q if graph.edge_rule == "q" else edge.p
     return compared is not None and compared < graph.alpha
 
@@ -346,10 +349,10 @@ def _first_reason(
 
 
 def _label_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
-    """Describe how the values of an axis differ between two runs; None if they can be compared.
+    """Describe how an axis's values differ between two runs; None if they can be compared.
 
-    If an axis has no counterfactual prompts in one of the runs, it is only the target of pairs. Its
-    counterfactuals then need not be equal.
+    If an axis has no counterfactual prompts in one of the runs, it is only a target in the compared
+    pairs. The counterfactuals of the axis may then differ between the runs.
     """
     both_open = axis.open and other.open
     both_changed = axis.counterfactuals and other.counterfactuals

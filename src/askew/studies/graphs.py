@@ -27,7 +27,7 @@ class GraphsResult(Document):
     place : Path
         Path of the page.
     results : mapping of str to InteractionResult
-        Runs, keyed by name. Warnings about a run are part of its findings.
+        Runs, keyed by name. The findings of a run contain the warnings about it.
     findings : ModelGraphs
         Differences between the runs.
     """
@@ -83,8 +83,8 @@ def graphs(
     runs
         Run folders of `askew interact`.
     names
-        Short names of the runs, separated by commas. By default, the name of the run's model with
-        the settings that differ.
+        Short names of the runs, separated by commas. By default, the name of each run's model,
+        followed by the settings that differ between the runs.
     output
         HTML file to write. The differences are written as JSON in the same folder. [default:
         graphs.html next to the first run]
@@ -96,8 +96,8 @@ def graphs(
     Raises
     ------
     UsageError
-        If a run is not a finished run of `askew interact`, if the runs share no prompt, or if
-        `output` is not the name of an HTML file.
+        If a run is not a finished run of `askew interact`, if the runs have no prompt in common, or
+        if `output` is not the name of an HTML file.
     """
     folders = [Path(run) for run in runs]
     if len(folders) < 2:
@@ -111,8 +111,8 @@ def graphs(
     by_name = {name: run.findings for name, run in results.items()}
     if not shared_prompts(by_name):
         raise UsageError(
-            "the runs share no prompt, so their graphs cannot be compared. Give runs of the same "
-            "prompts"
+            "the runs share no prompt, so their graphs cannot be compared. Give runs that have "
+            "prompts in common"
         )
     result = GraphsResult(place=report, results=results, findings=model_graphs(by_name))
     findings.write(result.findings, result.numbers)

@@ -1,4 +1,4 @@
-"""First screen of `askew graphs`, with the associations between axes in all runs, and images."""
+"""First screen of `askew graphs`, with images and the associations between axes in all runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ def first_screen(
     prompt: str | None,
     media: Mapping[str, Media],
 ) -> b.FirstScreen | None:
-    """Return a chart of the associations in all runs, with baseline images of the first two runs.
+    """Return a chart of the associations in all runs, and baseline images from the first two runs.
 
     Parameters
     ----------
@@ -62,7 +62,8 @@ def first_screen(
         heading="Pair",
         columns=tuple(shorten(name, 30) for name in names),
         rows=tuple(rows),
-        note="The pairs with the smallest q come first. Edge: significantly associated in the run.",
+        note="The pairs with the smallest q come first. “Edge” means that the pair is "
+        "significantly associated in the run.",
         keys=_keys(rows, len(changes)),
     )
     targets = list(dict.fromkeys(target for _, target in pairs))
@@ -72,7 +73,7 @@ def first_screen(
 def _rows(
     changes: Sequence[AssociationChange], pairs: Sequence[Pair], compared: Sequence[str]
 ) -> list[b.MatrixRow]:
-    """Return a row for each pair, with the association in the first run and in the compared runs."""
+    """Return a row for each pair, with the associations in the first run and in the compared runs."""
     by_place = {(change.run, change.source, change.target): change for change in changes}
     rows = []
     for source, target in pairs:
@@ -89,7 +90,7 @@ def _edge(is_edge: bool) -> str:
 
 
 def _later_cell(change: AssociationChange | None) -> b.MatrixCell:
-    """Return the association in a later run, shaded if it differs significantly from the first run."""
+    """Return the association in a later run, shaded if it differs significantly from the first."""
     if change is None:
         return b.MatrixCell(ABSENT)
     edge = _edge(change.later_edge)
@@ -104,7 +105,7 @@ def _later_cell(change: AssociationChange | None) -> b.MatrixCell:
 
 
 def _keys(rows: Sequence[b.MatrixRow], tests: int) -> tuple[tuple[str, str], ...]:
-    """Return a legend entry for each shade that occurs in the rows."""
+    """Return a legend entry for each shade used in the rows."""
     levels = {cell.level for row in rows for cell in row.cells if cell is not None}
     first_run = "than in the first run"
     keys = []
@@ -124,7 +125,7 @@ def _images(
     prompt: str | None,
     media: Mapping[str, Media],
 ) -> tuple[b.SortedImages, ...]:
-    """Return the baseline images of runs, sorted by their label on the first axis with shares."""
+    """Return the baseline images of runs, sorted by label on the first axis that has shares."""
     if not all(name in media for name in names):
         return ()
     for axis in axes:
@@ -139,7 +140,7 @@ def _images(
                 b.SortedImages(
                     f"Baseline images sorted by {axis_label(axis)} label",
                     tuple(columns),
-                    f"{place}: at most {SHOWN} images of each run.",
+                    f"{place}: at most {SHOWN} images from each run.",
                 ),
             )
     return ()

@@ -23,22 +23,24 @@ from askew.studies.graphs_first_screen import first_screen
 
 READING = b.Paragraph(
     items=(
-        "Each axis has the same position in all graphs. Arrows of equal width mean equal sensitivities.",
-        "Edges show which pairs of axes are associated, and Cramér's V (V) measures how strongly. Neither "
-        "depends on the reference. If an edge is in only one of two graphs, the models do not necessarily "
-        "differ. The test of a difference in V swaps images between the runs at random. q is p after "
-        "correction for all pairs on this page (Benjamini and Hochberg). V tends to be larger if there "
-        "are few images.",
-        "Sensitivities depend on the reference. Differences in sensitivity are relative to the first run. "
-        "Their intervals combine the intervals of both runs as in Newcombe's method, and are simultaneous "
-        "for all pairs on this page. They ignore that runs with the same seeds are slightly correlated.",
+        "Each axis has the same position in all graphs. Arrows of the same width represent the "
+        "same sensitivity.",
+        "Edges show which pairs of axes are associated, and Cramér's V (V) measures how "
+        "strongly. Neither edges nor V depend on the reference. If an edge is in only one of two "
+        "graphs, the models do not necessarily differ. The test for a difference in V randomly "
+        "swaps images between the runs. q is the p-value after correction for all pairs on this "
+        "page (Benjamini and Hochberg). V tends to be larger if there are few images.",
+        "Sensitivities depend on the reference. Differences in sensitivity are relative to the "
+        "first run. The intervals for these differences combine the intervals of both runs as in "
+        "Newcombe's method, and are simultaneous for all pairs on this page. They ignore the "
+        "slight correlation between runs that have the same seeds.",
         PERCEIVED,
     )
 )
 
 
 def page(runs: Runs, differences: ModelGraphs, media: Mapping[str, Media] | None = None) -> b.Page:
-    """Return the page about several runs, with the graphs of all prompts that the runs share.
+    """Return the page about several runs, with a graph for each prompt that all runs share.
 
     Parameters
     ----------
@@ -91,7 +93,7 @@ def _meta(runs: Runs) -> str:
 
 
 def _edge_counts(runs: Runs, prompt: str | None) -> str:
-    """Return a sentence with the number of edges in each run's graph."""
+    """Return a sentence that states the number of edges in each run's graph."""
     counts = [
         f"{shorten(name, 50)} has {plural(run.graph(prompt).edge_count, 'edge')}"
         for name, run in runs.items()
@@ -100,7 +102,7 @@ def _edge_counts(runs: Runs, prompt: str | None) -> str:
 
 
 def difference_sentences(runs: Runs, differences: ModelGraphs) -> Iterator[str]:
-    """Yield sentences on how many pairs of axes differ between the first run and each later run.
+    """Yield sentences that state how many pairs of axes differ between the first and a later run.
 
     Parameters
     ----------
@@ -143,7 +145,7 @@ def difference_sentences(runs: Runs, differences: ModelGraphs) -> Iterator[str]:
 def _association_sentences(
     run: str, first: str, associations: Sequence[AssociationChange]
 ) -> Iterator[str]:
-    """Yield a sentence on how many pairs differ, and one on how many edges the two runs share.
+    """Yield a sentence with the number of different pairs, and one with the number of shared edges.
 
     The second sentence is left out if neither run has an edge.
     """
@@ -169,7 +171,7 @@ def _prompt_details(
 
 
 def _comparison(runs: Runs, differences: ModelGraphs, prompt: str | None) -> Iterator[b.Block]:
-    """Yield tables and charts of associations and sensitivities, compared with the first run."""
+    """Yield tables and charts that compare associations and sensitivities with the first run."""
     others = list(runs)[1:]
     if any(differences.runs[name].labels_differ is None for name in others):
         yield _association_table(runs, differences, prompt)
@@ -178,7 +180,7 @@ def _comparison(runs: Runs, differences: ModelGraphs, prompt: str | None) -> Ite
 
 
 def _association_table(runs: Runs, differences: ModelGraphs, prompt: str | None) -> b.Block:
-    """Return a table of pairs that are an edge in either run or differ in association."""
+    """Return a table of the pairs that are an edge in either run, or that differ in association."""
     shown = []
     for change in differences.associations:
         is_edge = change.first_edge or change.later_edge
@@ -202,8 +204,8 @@ def _association_table(runs: Runs, differences: ModelGraphs, prompt: str | None)
         cells.append(probability(change.q))
         rows.append(tuple(cells))
     return b.Table(
-        "Association of axes (Cramér's V). Pairs are listed if they are an edge in either run or differ "
-        "significantly (q < 0.05), smallest q first",
+        "Association between axes (Cramér's V), for pairs that are an edge in either run or "
+        "differ significantly (q < 0.05). The pairs with the smallest q come first",
         columns,
         tuple(rows),
         labels=2 if several_runs else 1,
@@ -225,7 +227,7 @@ def _graphs(runs: Runs, prompt: str | None, axes: Sequence[str]) -> Iterator[b.S
 
 
 def _difference_chart(runs: Runs, differences: ModelGraphs, prompt: str | None) -> b.Block:
-    """Return a chart of sensitivities, for pairs that are an edge in either run or that differ."""
+    """Return a chart of sensitivities for the pairs that are an edge in either run, or that differ."""
     shown = [
         change
         for change in differences.changes
@@ -240,8 +242,8 @@ def _difference_chart(runs: Runs, differences: ModelGraphs, prompt: str | None) 
     first = shorten(next(iter(runs)), 50)
     return b.IntervalChart(
         f"Difference in Intersectional Sensitivity from {first}, for pairs that are an edge in "
-        "either run or differ significantly. Positive: the second axis comes closer to its "
-        "reference than in the first run",
+        "either run or differ significantly. A positive difference means that the second axis "
+        "comes closer to its reference than in the first run",
         "Pair",
         tuple(_difference_row(change, several_runs=len(runs) > 2) for change in shown),
         "difference",

@@ -1,4 +1,4 @@
-"""Read all instruments' labels of a finished run's images from the run's store."""
+"""Read the labels of a finished run's images, from all instruments, in the run's store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,21 +18,21 @@ AnyResult = Result[Any, Any]
 Labels = Mapping[str, Mapping[str, Answer]]
 """Labels by instrument and axis."""
 
-NOT_STORED = Missing("error", "the store holds no answer")
+NOT_STORED = Missing("error", "the store contains no answer")
 
 
 @dataclass(frozen=True, slots=True)
 class LabeledImage:
-    """Image of a set, and its labels.
+    """Image in a set, with its labels.
 
     Attributes
     ----------
     id
         Id of the image; None for a missing image.
     number
-        Number of the image in the set. The first image has number 1.
+        Number of the image in the set, starting at 1.
     seed
-        Seed of the image; None if it was not generated.
+        Seed of the image; None if the image was not generated.
     labels
         Labels of the image, keyed by instrument and axis.
     """
@@ -45,14 +45,14 @@ class LabeledImage:
 
 @dataclass(frozen=True, slots=True)
 class LabeledSet:
-    """Image set, and the labels of its images.
+    """Image set with the labels of its images.
 
     Attributes
     ----------
     number
-        Number of the set in the results. The first set has number 0.
+        Number of the set in the results, starting at 0.
     prompt, name, text
-        Prompt that was audited, name of the set, and prompt from which the images were generated.
+        Audited prompt, name of the set, and prompt from which the images were generated.
     model
         Model that generated the images, if the run has several models.
     axes
@@ -110,7 +110,7 @@ def prompt_plans(plan: object) -> Sequence[PromptPlan]:
 def _answers(
     store: Store, fingerprint: str, image_set: PictureSet, axes: Sequence[Axis]
 ) -> Answers:
-    """Return the stored answers of an instrument about the images of a set."""
+    """Return the stored answers of an instrument about the images in a set."""
     names = [name for name in image_set.pictures if name is not None]
     questions = [question for axis in axes for question in axis.questions]
     return store.answers(fingerprint, names, questions) if questions else {}

@@ -1,4 +1,4 @@
-"""Simulate how errors of the VQA model change TIBET's scores (section 5.3, figure 5c)."""
+"""Simulate how errors of the VQA model change TIBET's scores (TIBET, section 5.3, figure 5c)."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -42,10 +42,10 @@ from askew.studies.answer_errors import (
 from askew.types import Axis, Estimate, Missing, record
 
 RATES = (0.05, 0.1, 0.18, 0.2, 0.3, 0.4)
-"""Simulated error rates. The authors of TIBET estimate a rate of .18 for their VQA model."""
+"""Simulated error rates. The authors of TIBET estimate an error rate of .18 for their VQA model."""
 
 ANSWERED = 0.2
-"""Error rate that the first sentence of the output describes."""
+"""Error rate that is described in the first sentence of the output."""
 
 SCORES = ("cas", *SPREADS)
 WITHIN = Missing("not_asked", "no axis has a significant MAD")
@@ -78,18 +78,18 @@ RANK_COLUMNS: Mapping[str, tuple[str, Scale]] = {
 class ErrorRate:
     """Mean changes in scores and rankings at an error rate. Intervals use Student's t.
 
-    The scores are averaged over axes that have a significant MAD. The rankings include all axes with
-    a MAD, and are averaged over prompts. If there is only one prompt, they are averaged over its
-    simulations. Prompts without a significant MAD are left out.
+    The scores are averaged over axes that have a significant MAD. The rankings include all axes
+    with a MAD, and are averaged over prompts. If there is only one prompt, both are averaged over
+    the simulations of this prompt. Prompts without a significant MAD are left out.
 
     Attributes
     ----------
     errors : "answers", "captions" or "both"
-        Kind of texts that can be wrong.
+        What the errors affect.
     rate : float
-        Share of these texts that are wrong.
+        Share of the answers or captions that are wrong.
     axes : int
-        Number of axes with a significant MAD (q < 0.05). The scores of other axes are noise.
+        Number of axes with a significant MAD (q < 0.05).
     cas, mad, wasserstein, standard_deviation : E
         Mean change in each of these scores.
     nearest_kept : E
@@ -115,14 +115,15 @@ class ErrorRate:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Simulated changes in a prompt's scores at a given error rate.
+    """Simulated changes in the scores of a prompt at a given error rate.
 
     Attributes
     ----------
     significant : sequence of SimulatedAxis
         Scores of the axes that have a significant MAD, before and after the errors.
     ranking : Ranking or None
-        Changes in the ranking of all axes with a MAD; None for fewer than two axes.
+        Changes in the ranking of all axes that have a MAD; None if there are fewer than two such
+        axes.
     """
 
     significant: Sequence[SimulatedAxis]
@@ -149,7 +150,7 @@ class ErrorRates(tuple[ErrorRate, ...]):
     """Changes in scores and rankings at each error rate."""
 
     def __rich__(self) -> RenderableType:
-        """Return a sentence and tables about the changes."""
+        """Return a sentence about the changes, and tables."""
         axes = self[0].axes
         if not axes:
             return Text(
@@ -167,7 +168,7 @@ class ErrorRates(tuple[ErrorRate, ...]):
         )
 
     def answer(self) -> str:
-        """Return a sentence on the change in MAD at the error rate `ANSWERED`.
+        """Return a sentence about the change in MAD at the error rate `ANSWERED`.
 
         The sentence also states how often the axis with the largest MAD stays the same.
         """
@@ -215,7 +216,7 @@ def sensitivity(
     run
         Run folder of a finished audit.
     errors
-        Texts that can be wrong: answers, captions, or both. A wrong answer is another value of the
+        What the errors affect: answers, captions, or both. A wrong answer is another value of the
         same axis. A wrong caption is the caption of another image of the same prompt.
     store
         Store of the run. [default: .askew next to the run]
@@ -228,7 +229,7 @@ def sensitivity(
     ------
     UsageError
         If the folder contains no finished audit, if the store lacks its images or answers, or if
-        captions should be wrong but the audit does not use captions.
+        the errors should affect captions but the audit does not use captions.
     """
     result = load(run, store)
     if not isinstance(result.plan, AuditPlan):
@@ -240,8 +241,8 @@ def sensitivity(
         raise UsageError(f"--repeats is {repeats}. It must be 1 or more")
     if errors != "answers" and result.plan.concepts == "axis":
         raise UsageError(
-            f"the concepts of {run} do not come from captions, because the audit had "
-            "--concepts axis. Use --errors answers, or repeat the audit without --concepts"
+            f"the concepts of {run} do not come from captions, because the audit used --concepts "
+            "axis. Use --errors answers, or repeat the audit without --concepts"
         )
     sets = seen_again(result.plan, result.folder, result.store, partial(gather, result.plan))
     significant = _significant_axes(result.findings)
@@ -278,7 +279,7 @@ def changes_by_rate(
     repeats
         Number of simulations for each error rate.
     errors
-        Texts that can be wrong: answers, captions, or both.
+        What the errors affect: answers, captions, or both.
 
     Returns
     -------
@@ -307,7 +308,7 @@ def changes_by_rate(
 def _scored_units(
     prompt: PromptPlan, sets: Sequence[ObservedSet], plan: AuditPlan
 ) -> list[ScoredUnit]:
-    """Return one unit with the sets of all axes, or a unit per axis if concepts are separate."""
+    """Return a single unit with the sets of all axes, or a unit per axis if concepts are separate."""
     axes = [axis.axis() for axis in prompt.axes]
     if plan.concepts == "all":
         return [_scored_unit(sets, axes, plan)]
@@ -315,7 +316,7 @@ def _scored_units(
 
 
 def _scored_unit(sets: Sequence[ObservedSet], axes: Sequence[Axis], plan: AuditPlan) -> ScoredUnit:
-    """Return the given sets as a unit, with the names of each axis's counterfactual sets."""
+    """Combine the given sets and the names of each axis's counterfactual sets into a unit."""
     scoring = Scoring.of(plan, captioner_of(plan.vqa))
     names = {}
     for axis in axes:
@@ -343,7 +344,7 @@ def _changes(
 
 
 def _check_captions(units: Sequence[ScoredUnit], prompt: PromptPlan, errors: Errors) -> None:
-    """Raise UsageError if captions should be wrong, but no image has a caption."""
+    """Raise UsageError if the errors should affect captions, but no image has a caption."""
     if errors != "answers" and not any(unit.answered.possible.is_caption.any() for unit in units):
         raise UsageError(
             f"no image of {quote(prompt.text)} has a caption, so captions cannot be wrong. "
@@ -392,7 +393,7 @@ def _score_changes(changes: Sequence[SimulatedAxis], variant: Variant) -> dict[s
 def _mean_of_prompts(
     by_prompt: Sequence[Floats], level: float, bounds: tuple[float, float]
 ) -> Estimate | None:
-    """Return the mean over prompts; None if no number is known.
+    """Return the mean over prompts; None if all numbers are missing.
 
     If only one prompt has known numbers, return the mean over its simulations.
     """
@@ -408,6 +409,6 @@ def _mean_of_prompts(
 def _mean(
     numbers: Sequence[float], over: str, level: float, bounds: tuple[float, float]
 ) -> Estimate:
-    """Return the mean of the numbers. It has no interval if all numbers are equal."""
+    """Return the mean of the numbers, without an interval if all numbers are equal."""
     mean = student_mean(numbers, level, f"t over {over}", bounds=bounds)
     return mean if np.ptp(numbers) else Estimate(mean.value, n=mean.n)

@@ -1,8 +1,8 @@
 """Simulate how an interaction graph changes with fewer images or VQA errors (BiasConnect, 5.4).
 
-askew leaves out images of all sets, or replaces answers, and then computes the graph again (figure
-4). Intersectional Sensitivity (IS) is corrected for the number of images, because the plug-in
-estimate depends on it. Known labeling errors are not corrected.
+askew removes images from all sets, or replaces answers with wrong answers, and then recomputes the
+graph (figure 4). Intersectional Sensitivity (IS) is corrected for the number of images, because the
+plug-in estimate depends on it. Known labeling errors are not corrected.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -38,7 +38,7 @@ from askew.store.store import default_store
 from askew.types import Estimate, Missing, record
 
 ERROR_RATES = (0.05, 0.1, 0.2, 0.3, 0.4)
-"""Shares of the answers that are replaced by wrong answers."""
+"""Shares of the answers that the simulations replace with wrong answers."""
 
 PICTURES = (48, 40, 32, 24, 16, 8)
 """Numbers of images that each set keeps in the simulations."""
@@ -46,7 +46,7 @@ PICTURES = (48, 40, 32, 24, 16, 8)
 Degradation = Literal["pictures", "errors"]
 Repeated = Literal["prompt", "simulation"]
 Changes = Mapping[str, float]
-"""Changes in a graph, keyed by the name of the measure. A change is NaN if it is not defined."""
+"""Changes in a graph, keyed by the name of the measure; NaN if a change is not defined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ COLUMNS: Mapping[str, ChangeColumn] = {
 
 @record
 class GraphChange:
-    """Mean change in the graphs if each set has fewer images, or if a share of answers is wrong.
+    """Mean change in the graphs if each set has fewer images, or if some of the answers are wrong.
 
     Attributes
     ----------
@@ -91,9 +91,9 @@ class GraphChange:
     over : "prompt" or "simulation"
         Unit over which means are computed: prompts, or the simulations of a single prompt.
     edges_kept : E
-        Share of a graph's edges that remain. Missing if there is no edge.
+        Share of a graph's edges that remain; Missing if there is no edge.
     sensitivity_change : E
-        Mean |change in IS| over all pairs of different axes, in units of IS.
+        Mean absolute change in IS over all pairs of different axes, in units of IS.
     rank_correlation : E
         Spearman's correlation between IS before and after the change, over the same pairs.
     paper_change : E
@@ -113,7 +113,7 @@ class GraphChange:
 
 @dataclass(frozen=True, slots=True)
 class OriginalGraph:
-    """Graph of a prompt, computed from all of its images and answers.
+    """Graph of a prompt, computed from all of the prompt's images and answers.
 
     Attributes
     ----------
@@ -137,21 +137,21 @@ class Robustness(tuple[GraphChange, ...]):
     """Mean changes in the graphs of a run, for each simulated number of images and error rate."""
 
     def __rich__(self) -> RenderableType:
-        """Return a sentence about the edges that remain, and a table of all changes."""
+        """Return a sentence about the remaining edges, and a table of all changes."""
         names = list(filter(self._is_measured, COLUMNS))
         headings = [COLUMNS[name].heading for name in names]
         rows = tuple((_simulation(change), *_cells(change, names)) for change in self)
         note = ""
         if "paper_change" in names:
             note = (
-                "Relative change: the paper's percentage, over pairs with a significant IS. –: no "
-                "pair has a significant IS"
+                "Relative change is the paper's percentage, computed over pairs with a "
+                "significant IS. “–” means that no pair has a significant IS"
             )
         table = Table(self._caption(), ("simulation", *headings), rows, note=note)
         return Group(Text(self.answer()), FittedTable(table))
 
     def answer(self) -> str:
-        """Return a sentence on how many edges remain with the fewest images and the most errors."""
+        """Return a sentence on the edges that remain with the fewest images or the most errors."""
         by_kind = {change.kind: change for change in self if self._has(change, "edges_kept")}
         parts = []
         for change in by_kind.values():
@@ -164,12 +164,12 @@ class Robustness(tuple[GraphChange, ...]):
         return f"On average, the following shares of {edges} remain: {' and '.join(parts)}."
 
     def _is_measured(self, name: str) -> bool:
-        """Check whether any simulation gives a value for a measure."""
+        """Check whether a measure has a value in any simulation."""
         return any(self._has(change, name) for change in self)
 
     @staticmethod
     def _has(change: GraphChange, name: str) -> bool:
-        """Check whether a change has a value for a measure."""
+        """Check whether a measure has a value in a simulated change."""
         return isinstance(getattr(change, name), Estimate)
 
     def _caption(self) -> str:
@@ -182,7 +182,7 @@ class Robustness(tuple[GraphChange, ...]):
 
 
 def _simulation(change: GraphChange) -> str:
-    """Return a text that describes a simulation, such as "16 images per set"."""
+    """Describe a simulation, as in "16 images per set"."""
     if change.kind == "pictures":
         return f"{change.size:g} images per set"
     return f"{percent(change.size)} wrong answers"
@@ -216,7 +216,8 @@ def robustness(
     Raises
     ------
     UsageError
-        If the run is not a run of `askew interact`, or if the store lacks its images or answers.
+        If the folder does not contain a run of `askew interact`, or if the store lacks the run's
+        images or answers.
     NotEnoughData
         If no prompt has a graph.
     """
@@ -235,8 +236,8 @@ def simulated(
     """Simulate how graphs change with fewer images, and with wrong answers.
 
     askew averages the changes over the simulations of each prompt, and then over prompts. The
-    intervals use Student's t over prompts. If there is only one prompt, mean and interval are over
-    its simulations.
+    intervals use Student's t over prompts. If there is only one prompt, the mean and the interval
+    are computed over its simulations.
 
     Parameters
     ----------
@@ -252,7 +253,7 @@ def simulated(
     Returns
     -------
     Robustness
-        The mean change for each number of images and for each error rate.
+        Mean change for each number of images and for each error rate.
 
     Raises
     ------
@@ -364,7 +365,7 @@ def _known_values(simulations: Sequence[Changes], name: str, averaged: bool) -> 
 
 
 def _mean(values: Sequence[float], name: str, level: float, over: Repeated) -> E:
-    """Return the mean of the values. It has no interval if all values are equal."""
+    """Return the mean of the values, without an interval if all values are equal."""
     if not values:
         return Missing("not_asked", "no prompt has an edge or a significant sensitivity")
     interval = f"Student's t over {over}s"
@@ -394,7 +395,7 @@ def _changes(original: OriginalGraph, after: Mapping[AxisPair, PairPoint]) -> Ch
 
 
 def _with_fewer_images(observed: ObservedSet, images: int, rng: np.random.Generator) -> ObservedSet:
-    """Return a copy of the image set that keeps only this number of images, chosen at random."""
+    """Return a copy of the image set with this number of images, chosen at random."""
     order = rng.permutation(len(observed.pictures))
     return observed.picked(sorted(order[:images].tolist()))
 
@@ -406,7 +407,7 @@ def _with_errors(
     rate: float,
     rng: np.random.Generator,
 ) -> ObservedSet:
-    """Return a copy of the image set in which random answers are other values of the same axis."""
+    """Return a copy of the image set in which random answers are replaced with other values."""
     answers = observed.values[instrument]
     draws = rng.random((2, len(axes), len(observed.pictures)))
     replaced = {}
@@ -419,7 +420,9 @@ def _with_errors(
 def _with_wrong(
     answers: Sequence[Answer], values: Sequence[str], places: Sequence[int], choices: Floats
 ) -> tuple[Answer, ...]:
-    """Replace the answers at the given positions with other values. Missing answers stay missing.
+    """Replace the answers at the given positions with other values of the same axis.
+
+    Missing answers stay missing.
 
     `choices` contains a number in [0, 1) for each answer, which selects one of the other values.
     """

@@ -49,7 +49,7 @@ def test_models_and_their_settings_may_differ() -> None:
         (plan(concepts="axis"), "concepts axis, not all"),
         (
             plan(axes={"name": "age"}),
-            "no axis is measured in the same way: gender of 'a nurse' .not in all runs., age",
+            "the runs measure no axis in the same way: gender of 'a nurse' .not in all runs., age",
         ),
         (plan(axes={"values": ["female", "male"]}), ".different values."),
         (plan(axes={"questions": [{"text": "Who?"}]}), ".different questions"),
@@ -100,8 +100,8 @@ def test_prompts_that_not_all_runs_have_are_left_out_with_a_warning() -> None:
     common, warnings = comparable_prompts(plans, generated=True)
     assert [prompt.text for prompt in common] == ["q", "r"]
     assert warnings == [
-        "askew leaves out prompts of a that not all runs have: 'p'",
-        "askew leaves out prompts of b that not all runs have: 's', 't', 'u' and 2 more",
+        "askew leaves out prompts of a, because not all runs have them: 'p'",
+        "askew leaves out prompts of b, because not all runs have them: 's', 't', 'u' and 2 more",
     ]
 
 

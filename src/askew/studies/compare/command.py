@@ -38,8 +38,7 @@ from askew.studies.compare_downstream.findings import TaskDifference, scores_of
 AUDIT = "audit"
 
 MOST_RUNS = 6
-"""Maximum number of runs. Maximum number of runs, since everybody can distinguish this many chart
-colors."""
+"""Maximum number of runs. Everybody can distinguish this many chart colors."""
 
 
 def compare(
@@ -53,8 +52,8 @@ def compare(
     """Compare every pair of finished runs that used the same plan on different models.
 
     Each difference is the score of the later run minus the score of the earlier run. Images that
-    have the same prompt and seed form pairs. In classifications and edits, equal input images form
-    pairs.
+    have the same prompt and seed form pairs. For classifications and edits, runs with the same
+    input images are compared image by image.
 
     Examples
     --------
@@ -76,7 +75,7 @@ def compare(
     output
         Folder for comparison.json and comparison.html. [default: a folder next to the first run]
     fail_if
-        Exit with 3 if the condition holds for a difference, such as "share.q < 0.05" or "gender:
+        Exit with code 3 if a difference meets the condition, such as "share.q < 0.05" or "gender:
         mad.low > 0". May be repeated.
     json
         Print comparison.json instead of the table.
@@ -84,15 +83,15 @@ def compare(
     Returns
     -------
     Comparison or TaskComparison
-        The differences between all pairs of runs. For classifications and edits, this is a
-        TaskComparison.
+        The differences between all pairs of runs: a TaskComparison for classifications and edits, a
+        Comparison for audits.
 
     Raises
     ------
     UsageError
         If a run is not finished, or if the plans or instruments of the runs differ.
     CheckFailed
-        If a condition of `fail_if` holds.
+        If a difference meets a condition in `fail_if`.
     """
     folders = [Path(run) for run in runs]
     _check_folders(folders)
@@ -177,7 +176,7 @@ def _place(output: PathOption, folders: Sequence[Path], runs: Iterable[ComparedR
 def _compared_run(
     name: str, run: AuditResult, prompts: Sequence[PromptPlan], *, with_vectors: bool
 ) -> ComparedRun:
-    """Return a run with its labeled images and, if requested, their vectors."""
+    """Return a run with its labeled images and, if requested, the embedding vectors of the images."""
     sets = observed_sets(run, prompts)
     return ComparedRun(
         name=name,
@@ -195,7 +194,8 @@ def _check_folders(folders: Sequence[Path]) -> None:
         raise UsageError("a comparison needs two or more runs: askew compare RUN RUN")
     if len(folders) > MOST_RUNS:
         raise UsageError(
-            f"{len(folders)} runs are too many to compare side by side. Give up to {MOST_RUNS} runs"
+            f"{len(folders)} runs are too many to compare side by side. Give at most {MOST_RUNS} "
+            "runs"
         )
     seen: dict[Path, Path] = {}
     for folder in folders:
@@ -212,7 +212,8 @@ def load_comparison(folder: Path, store: Path | None = None) -> Comparison | Tas
     folder
         Folder of the comparison.
     store
-        Store of all runs. By default, the stores listed in comparison.toml.
+        Store with the images and answers of all runs. By default, askew uses the stores listed in
+        comparison.toml.
 
     Raises
     ------

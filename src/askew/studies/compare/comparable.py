@@ -1,4 +1,4 @@
-"""Prompts and axes on which finished audits can be compared, and warnings about the comparison."""
+"""Find the prompts and axes on which finished audits can be compared, and warn about the rest."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -21,9 +21,7 @@ SHOWN = 3
 PLAN_FIELDS = ("variant", "concepts", "vqa")
 GENERATION_FIELDS = ("images", "seed")
 LABEL_FIELDS = ("aliases", "values")
-"""Fields that must be equal in all plans, in plans that generate images, and in plans that use
-human labels.
-"""
+"""Fields that must not differ between plans."""
 
 AXIS_FIELDS = ("values", "scale", "reference", "reference_images", "questions", "counterfactuals")
 """Fields of an axis that determine its scores."""
@@ -33,9 +31,9 @@ UNPAIRED = (
     "samples"
 )
 DIFFERENT_QUESTIONS = (
-    "the runs ask different questions. Differences of MAD and CAS use the questions that all runs "
-    "ask. MAD and CAS of a single run use all of its questions, so a difference may not equal the "
-    "second score minus the first"
+    "the runs ask different questions. Differences in MAD and CAS use only the questions that "
+    "all runs ask. The MAD and CAS of a single run use all questions of this run, so a "
+    "difference may not equal the second run's score minus the first run's score"
 )
 
 
@@ -45,7 +43,7 @@ def match_runs(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[
     Parameters
     ----------
     runs
-        Finished audits by name.
+        Finished audits, keyed by name.
 
     Returns
     -------
@@ -87,7 +85,8 @@ def _check_instruments(runs: Sequence[AuditResult]) -> None:
             differing = [name for name in versions if versions[name] != first_versions.get(name)]
             raise UsageError(
                 f"{run.folder} and {first.folder} cannot be compared: {run.folder} was labeled by "
-                f"another version of {_first_names(differing)}. Audit both with the same instruments"
+                f"a different version of {_first_names(differing)}. Repeat the audits with the "
+                "same instruments"
             )
 
 
@@ -104,15 +103,15 @@ def have_the_same_embedder(runs: Iterable[AuditResult]) -> bool:
 
 
 def _embedder_warnings(runs: Mapping[str, AuditResult]) -> list[str]:
-    """Return a warning that embedding scores are left out, if the runs used different embedders."""
+    """Warn that embedding scores are left out, if the runs used different embedders."""
     with_embedder = [run for run in runs.values() if run.findings.instruments.embedder]
     if len(with_embedder) < 2 or have_the_same_embedder(with_embedder):
         return []
-    return ["the runs use different embedders, so CAS and MAD by embedding are not compared"]
+    return ["the runs use different embedders, so askew does not compare CAS and MAD by embedding"]
 
 
 def _equal_run_warnings(runs: Mapping[str, AuditResult]) -> list[str]:
-    """Return a warning for each run that has the same content as an earlier run."""
+    """Return a warning for each run that has the same plan, model and images as an earlier run."""
     first_names: dict[str, str] = {}
     warnings = []
     for name, run in runs.items():
@@ -120,13 +119,13 @@ def _equal_run_warnings(runs: Mapping[str, AuditResult]) -> list[str]:
         if first != name:
             warnings.append(
                 f"{first} and {name} are runs of the same plan on the same model with the same "
-                "images, so nothing can differ"
+                "images, so there are no differences"
             )
     return warnings
 
 
 def _uneven_label_warnings(runs: Mapping[str, AuditResult], prompts: Collection[str]) -> list[str]:
-    """Return warnings about axes on which labels are missing more often in one run than in others."""
+    """Return warnings about axes on which one run lacks more labels than the other runs."""
     counts: dict[tuple[str, str], dict[str, MissingCount]] = {}
     for name, run in runs.items():
         for entry in run.findings.shares:
@@ -158,7 +157,9 @@ def _left_out_sets(runs: Mapping[str, AuditResult], prompts: Collection[str]) ->
         left_out = of_run - shared
         if left_out:
             count = plural(len(left_out), "image set")
-            warnings.append(f"askew leaves out {count} of {name} that not all runs have")
+            warnings.append(
+                f"askew leaves out {count} of {name}, because not all runs have the same image sets"
+            )
     return warnings
 
 
@@ -172,8 +173,8 @@ def comparable_prompts(
     runs
         Plan of each run, keyed by the name of the run.
     generated
-        True if the images were generated. The plans must then have equal numbers of images and
-        equal seeds.
+        True if the images were generated. The plans must then have the same number of images and
+        the same seed.
 
     Returns
     -------
@@ -228,13 +229,13 @@ def _why_nothing_is_shared(
     prompts: Mapping[str, Iterable[str]], left_out_axes: Sequence[str]
 ) -> str:
     if left_out_axes:
-        return f"no axis is measured in the same way: {_first_names(left_out_axes)}"
+        return f"the runs measure no axis in the same way: {_first_names(left_out_axes)}"
     listed = [f"{name} has {_quoted(texts)}" for name, texts in prompts.items()]
-    return f"no prompt is shared. {'; '.join(listed)}"
+    return f"the runs share no prompt. {'; '.join(listed)}"
 
 
 def _check_fields(runs: Mapping[str, AuditPlan], generated: bool) -> None:
-    """Raise UsageError if a plan and the first plan differ in a field that determines the scores."""
+    """Raise UsageError if a plan differs from the first plan in a field that determines the scores."""
     (first, first_plan), *others = runs.items()
     fields = [*PLAN_FIELDS]
     if generated:
@@ -282,7 +283,8 @@ def _left_out_prompts(by_text: Mapping[str, Iterable[str]], shared: Collection[s
         left_out = [text for text in texts if text not in shared]
         if left_out:
             warnings.append(
-                f"askew leaves out prompts of {name} that not all runs have: {_quoted(left_out)}"
+                f"askew leaves out prompts of {name}, because not all runs have them: "
+                f"{_quoted(left_out)}"
             )
     return warnings
 

@@ -1,4 +1,4 @@
-"""A comparison with its files: comparison.json, comparison.html, and comparison.toml with the runs."""
+"""A comparison and its files: comparison.json, comparison.html, and comparison.toml with the runs."""
 
 import os
 from abc import abstractmethod
@@ -37,7 +37,7 @@ FILES = (COMPARISON_FILE, RUNS_FILE, PAGE_FILE)
 
 
 class ComparedRunPlan(PlanPart):
-    """Folder and store of a run. Paths may be relative to the folder of the comparison."""
+    """Folder and store of a run. Both paths may be relative to the comparison's folder."""
 
     name: NonEmptyText
     folder: Path
@@ -45,7 +45,7 @@ class ComparedRunPlan(PlanPart):
 
 
 class ComparisonPlan(RunPlan):
-    """Names and folders of the compared runs: the content of comparison.toml."""
+    """Content of comparison.toml: the names, folders and stores of the compared runs."""
 
     runs: tuple[ComparedRunPlan, ...] = Field(min_length=2)
 
@@ -54,7 +54,8 @@ class ComparisonPlan(RunPlan):
 class ComparisonDocument(Document, RunDifferences[R, D]):
     """A comparison with its files comparison.json, comparison.toml and comparison.html.
 
-    A subclass defines the page, the estimates of the differences, and the type of the content.
+    A subclass defines the page, the estimates of the differences, and the type of the file's
+    content.
     """
 
     content: ClassVar[object]
@@ -100,7 +101,10 @@ class ComparisonDocument(Document, RunDifferences[R, D]):
         return path
 
     def _difference(self, wanted: Mapping[str, object]) -> Estimate | Missing:
-        """Return the first difference with these field values. Raise UsageError if there is none."""
+        """Return the first difference with these field values.
+
+        Raise UsageError if no difference matches.
+        """
         for entry in self.entries:
             if all(getattr(entry, name) == sought for name, sought in wanted.items()):
                 return entry.difference
@@ -132,12 +136,12 @@ class Comparison(ComparisonDocument[AuditResult, ScoreDifference]):
         Parameters
         ----------
         score
-            mad, cas, share or distance.
+            Name of the score: mad, cas, share or distance.
         axis, value
-            The axis, and the value whose share or CAS is compared.
+            Axis, and the value whose share or CAS is compared.
         prompt, runs, instrument
-            The prompt, the names of the two runs, and the instrument. By default, the prompt and
-            runs of the first entry in comparison.json, and the first instrument that labels them.
+            Prompt, names of the two runs, and instrument. By default, the prompt and runs of the
+            first entry in comparison.json, and the first instrument that labels them.
         set_name
             Image set of a share or a distance. [default: initial]
 
@@ -190,5 +194,5 @@ def write_runs(folder: Path, runs: Mapping[str, ComparedResult]) -> None:
 
 
 def _path_from(folder: Path, place: Path) -> str:
-    """Return an absolute path unchanged, and make any other path relative to the folder."""
+    """Make a path relative to the folder. Absolute paths remain unchanged."""
     return str(place) if place.is_absolute() else os.path.relpath(place, folder)

@@ -22,7 +22,7 @@ RUN_DISTANCE = "run_distance"
 """Name of the score that measures the distance between the shares of two runs."""
 
 ALL_PROMPTS = "all prompts together"
-"""Prompt that is given for differences in the images of all prompts together."""
+"""Text that replaces the prompt in differences that cover the images of all prompts together."""
 
 SET_SCORES = ("share", "distance", RUN_DISTANCE)
 """Scores that describe an image set. All other scores describe an axis."""
@@ -46,27 +46,27 @@ class ScoreDifference:
         is the distance between the shares of the two runs. It has no sign, and its test decides
         whether the runs differ.
     prompt, axis, instrument
-        The prompt, the axis, and the instrument that labels the images.
+        Prompt, axis, and the instrument that labels the images.
     set
-        Image set of a share or a distance. None for scores that describe an axis with
+        Image set for a share or a distance; None for scores that describe an axis with
         counterfactuals.
     value
-        Value whose share or CAS is compared. None for other scores.
+        Value whose share or CAS is compared; None for other scores.
     runs
         Names of the first and the second run.
     difference
-        The difference, or the reason why there is none.
+        The difference, or the reason why it is missing.
     exact_p
-        p-value of the permutation test, in which permutations as extreme as the observed result
-        count fully. They count half in the mid-p, which is reported as p of `difference`.
+        p-value of the permutation test if permutations that are exactly as extreme as the observed
+        result count fully. In the mid-p value, which is the p of `difference`, they count half.
     smallest_p
-        Smallest mid-p that any permutation of the images could give.
+        Smallest mid-p value that any permutation of the images could yield.
     prompts
         Number of prompts whose images are compared together, paired by prompt. `prompt` is then
         "all prompts together". None for a difference on a single prompt.
     of_runs
-        Share of the value over all these prompts, in the first and in the second run. None for a
-        difference on a single prompt.
+        Share of the value over all these prompts, in the first run and in the second run. None for
+        a difference on a single prompt.
     """
 
     score: str
@@ -142,9 +142,9 @@ RunPair = tuple[str, str]
 """Names of two runs (A, B). Differences are B minus A."""
 
 ScoreKey = tuple[str | None, ...]
-"""Name of a score and the values of its `SCORE_FIELDS`.
+"""Name of a score, followed by the values of its `SCORE_FIELDS`.
 
-The instrument of MAD and CAS is None, because only one instrument provides their concepts.
+For MAD and CAS, the instrument is None, because only one instrument provides their concepts.
 """
 
 
@@ -157,13 +157,12 @@ class AxisDifference:
     prompt, axis, set
         The prompt, the axis and the image set.
     bias
-        Difference in MAD if there are counterfactuals. Without counterfactuals, difference in the
-        deviation from the reference.
+        Difference in MAD or, if there are no counterfactuals, in the deviation from the reference.
     share
         Difference in the share that differs most.
     test
-        Distance between the two runs, or difference in MAD if the axis has no shares. Its q decides
-        whether the runs differ.
+        Distance between the two runs, or difference in MAD if the axis has no shares. The q-value
+        of this test decides whether the runs differ.
     prompts
         Number of prompts whose images are compared together. None for a single prompt.
     has_other_labels
@@ -186,19 +185,19 @@ class AxisDifference:
 
     @property
     def in_family(self) -> bool:
-        """True if the test could be significant and therefore belongs to the family of verdicts."""
+        """True if the test could be significant. It then belongs to the family of verdicts."""
         if self.test is None or isinstance(self.test.difference, Missing):
             return False
         return (self.test.smallest_p or 0.0) < SIGNIFICANCE_LEVEL
 
     @property
     def place(self) -> tuple[str, str]:
-        """The prompt and the image set."""
+        """Prompt and image set."""
         return self.prompt, self.set
 
     @property
     def size(self) -> float:
-        """Absolute difference in the share, or in bias, divided by its maximum; -1 if not known."""
+        """Absolute difference in the share or in bias, divided by its maximum; -1 if unknown."""
         for entry in (self.share, self.bias):
             if entry and isinstance(entry.difference, Estimate):
                 return abs(entry.difference.value) / (entry.difference.max or 1.0)
@@ -206,7 +205,7 @@ class AxisDifference:
 
 
 def axis_differences(entries: Iterable[ScoreDifference], pair: RunPair) -> list[AxisDifference]:
-    """Return how two runs differ, with an entry for each prompt, axis and image set.
+    """Summarize how two runs differ, with an entry for each prompt, axis and image set.
 
     Parameters
     ----------
@@ -218,8 +217,8 @@ def axis_differences(entries: Iterable[ScoreDifference], pair: RunPair) -> list[
     Returns
     -------
     list of AxisDifference
-        Significant differences come first. Among them, and among the other differences, those in
-        all prompts together come first, and larger differences come before smaller ones.
+        Differences, sorted by three criteria: significant differences first, then differences in
+        all prompts together, then larger differences.
     """
     of_pair = [entry for entry in entries if entry.runs == pair]
     differences = []
@@ -262,7 +261,8 @@ def _of_score(entries: Iterable[ScoreDifference], score: str) -> list[ScoreDiffe
 def _size_and_sign(entry: ScoreDifference) -> tuple[float, bool]:
     """Return a key that sorts by absolute difference.
 
-    Increases win ties, and Missing ranks lowest.
+    If an increase and a decrease are equally large, the increase ranks higher. Missing ranks
+    lowest.
     """
     if isinstance(entry.difference, Missing):
         return -1.0, False
@@ -292,7 +292,7 @@ class Difference(Protocol):
 
     @property
     def difference(self) -> E:
-        """The difference, or the reason why there is none."""
+        """The difference, or the reason why it is missing."""
 
 
 @dataclass(frozen=True)

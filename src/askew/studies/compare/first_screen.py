@@ -31,14 +31,14 @@ def first_screen(
     tests: int,
     more: b.Table | None = None,
 ) -> b.FirstScreen | None:
-    """Return a chart of the share that differs most on each axis, with images from both runs.
+    """Return a chart with the share that differs most on each axis, and images from both runs.
 
     Parameters
     ----------
     runs
         The first and the second run, keyed by name.
     letters
-        Letter that stands for each run, keyed by the run's name.
+        Letter that represents each run, keyed by the run's name.
     differences
         Differences between the two runs. Significant differences come first.
     tests
@@ -68,8 +68,8 @@ def first_screen(
         scale="share",
         before=before,
         after=after,
-        note="One row per axis: the value whose share differs most.",
-        tested="Difference of the runs",
+        note="Each axis has a row for the value whose share differs most.",
+        tested="Difference between the runs",
     )
     of_prompts = [difference for difference in differences if difference.prompts is None]
     images = _images(runs, letters, of_prompts[0]) if of_prompts else ()
@@ -80,7 +80,7 @@ def first_screen(
 class _RunShares:
     """Share of a value in both runs, and its reference share.
 
-    The reference is None if the shares are of all prompts together.
+    The reference is None if the shares describe all prompts together.
     """
 
     value: str
@@ -111,7 +111,7 @@ def _shares_of(runs: Runs, difference: AxisDifference) -> _RunShares | None:
 def _sets_of(runs: Runs, difference: AxisDifference) -> list[SetShares]:
     """Return the shares of both runs on the axis of a difference, as labeled by one instrument.
 
-    If several instruments label the images, the first one counts.
+    If several instruments label the images, the labels come from the first instrument.
     """
     pair = []
     for run in runs.values():
@@ -142,7 +142,7 @@ def _row(shares: _RunShares, difference: AxisDifference, tests: int, several: bo
 
 
 def _brief(difference: AxisDifference) -> str:
-    """Return a short text for a result that is not significant; "" if it is significant."""
+    """Return a short text that states that a result is not significant; "" if it is significant."""
     test = difference.test.difference if difference.test else None
     if not isinstance(test, Estimate) or difference.differs:
         return ""
@@ -150,7 +150,7 @@ def _brief(difference: AxisDifference) -> str:
 
 
 def _verdict(difference: AxisDifference, tests: int) -> str:
-    """Return, as text, the result of the test of whether the runs differ on an axis."""
+    """Describe the result of the test of whether the runs differ on an axis."""
     test = difference.test.difference if difference.test else None
     if not isinstance(test, Estimate):
         return "not tested"
@@ -161,7 +161,7 @@ def _verdict(difference: AxisDifference, tests: int) -> str:
 
 
 def _direction(difference: AxisDifference, shares: _RunShares) -> b.Deviation:
-    """Return "under" if the share is closer to its reference in the second run, "over" if farther.
+    """Return "under" if the second run's share is closer to the reference, "over" if farther.
 
     The result is "none" unless the runs differ on the axis, the interval of the share's difference
     excludes 0, and both shares are on the same side of the reference.
@@ -195,7 +195,7 @@ def _images(
     if len(columns) < 2:
         return ()
     caption = f"Images sorted by {axis_label(difference.axis)} label"
-    note = f"{quote(difference.prompt, 60)}: at most {SHOWN} images of each run."
+    note = f"{quote(difference.prompt, 60)}: at most {SHOWN} images from each run."
     return (b.SortedImages(caption, tuple(columns), note),)
 
 
@@ -207,7 +207,7 @@ def image_set_of(run: AuditResult, place: tuple[str, str]) -> PictureSet | None:
     run
         A finished audit.
     place
-        The prompt and the name of the image set.
+        Prompt and name of the image set.
     """
     for image_set in run.findings.sets:
         if (image_set.prompt, image_set.name) == place and image_set.pictures:

@@ -22,10 +22,10 @@ SetsByPrompt = Mapping[str, Sequence[ObservedSet]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Labels:
-    """Counts of labels on an axis of an image set, in both runs.
+    """Label counts on an axis of an image set in both runs.
 
     `before` and `after` are the numbers of images with each value in the first and in the second
-    run. `unlabeled` is the number of images without a label, added over both runs.
+    run. `unlabeled` is the number of images without a label in both runs together.
     """
 
     set: str
@@ -67,10 +67,10 @@ class RunsOverPrompts:
     scoring: Scoring
 
     def differences(self, instrument: str) -> list[ScoreDifference]:
-        """Return the differences on each axis that has labels for at least `FEWEST_PAIRS` prompts.
+        """Return the differences on each axis for which `FEWEST_PAIRS` or more prompts have labels.
 
-        Prompts may have axes that share a name but have different values. askew then compares the
-        values that most prompts have.
+        Axes of different prompts may have the same name but different values. askew then compares
+        the values that most prompts have.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ def _prompts(labels: Sequence[_Labels]) -> int:
 
 
 def _labels_of(first: ObservedSet, second: ObservedSet, axis: AxisPlan, instrument: str) -> _Labels:
-    """Count the labels on an axis in an image set of both runs."""
+    """Count both runs' labels on an axis of an image set."""
     before, after = (observed.counts(instrument, axis.axis()) for observed in (first, second))
     images = len(first.pictures) + len(second.pictures)
     return _Labels(

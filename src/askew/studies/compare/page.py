@@ -1,4 +1,4 @@
-"""Page of `askew compare`, with the shares in all runs, their differences, and images side by side."""
+"""Page of `askew compare`, with the shares in all runs, their differences, and images."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,13 +38,16 @@ from askew.studies.compare.sentences import (
 from askew.types import Estimate, grouped
 
 Place = tuple[str, str]
-"""A prompt and the name of one of its image sets."""
+"""A prompt, and the name of one of its image sets."""
 
 BARS = 16
 """Maximum number of bars at the top of the page. Further bars are folded."""
 
 ROWS = 12
-"""Maximum number of axes that the top of the page shows for a pair of runs. Others are folded."""
+"""Maximum number of axes that the top of the page shows for a pair of runs.
+
+Further axes are folded.
+"""
 
 IMAGES = 12
 """Maximum number of images that the top of the page shows for a run. Further images are folded."""
@@ -161,12 +164,12 @@ class ComparisonView:
 
     @property
     def of_prompts(self) -> list[Place]:
-        """Image sets of single prompts. Only these have images that the page can show."""
+        """Image sets of single prompts. The page can only show images of single prompts."""
         return [place for place in self.places if place[0] != ALL_PROMPTS]
 
     @cached_property
     def paired(self) -> bool:
-        """True if all runs have images of the same prompt with the same seed."""
+        """True if all runs have images with the same prompt and the same seed."""
         seeds_of_runs = []
         for run in self.comparison.runs.values():
             seeds = [(of_set.text, seed) for of_set in run.findings.sets for seed in of_set.seeds]
@@ -178,17 +181,17 @@ class ComparisonView:
         return {name: run_scores(run.findings) for name, run in self.comparison.runs.items()}
 
     def run_score(self, run: str, entry: ScoreDifference) -> Estimate | None:
-        """Return a run's score from which a difference was computed; None if it is not known."""
+        """Return the score of a run from which a difference was computed; None if it is not known."""
         if entry.of_runs:
             return entry.of_runs[entry.runs.index(run)]
         return self._run_scores[run].get(score_key(entry))
 
     def letter(self, name: str) -> str:
-        """Return the letter that stands for a run on the page."""
+        """Return the letter that represents a run on the page."""
         return ascii_uppercase[list(self.comparison.runs).index(name)]
 
     def minus(self, pair: RunPair) -> str:
-        """Return the name of a pair's difference in letters, such as "B − A"."""
+        """Return the difference of a pair of runs in letters, such as "B − A"."""
         return f"{self.letter(pair[1])} − {self.letter(pair[0])}"
 
     def fact(self, name: str, run: AuditResult) -> str:
@@ -222,7 +225,7 @@ class ComparisonView:
             yield from request_blocks(run.findings.following, self.letter(name))
 
     def shares(self) -> Iterator[b.Block]:
-        """Yield a chart of the shares in all runs, with a group of bars for each axis and image set."""
+        """Yield a chart of the shares in all runs, grouped by axis and image set."""
         groups: list[b.ValueGroup] = []
         for place, axes in self.places.items():
             for axis in axes:
@@ -235,7 +238,7 @@ class ComparisonView:
     def _groups(self, place: Place, axis: str) -> Iterator[b.ValueGroup]:
         """Yield each run's shares on an axis of an image set, as labeled by its first instrument.
 
-        The comparison has a separate family of tests, so the groups omit the verdicts of the runs.
+        The comparison has its own family of tests, so the groups omit the verdicts of the runs.
         """
         group = capital(axis_label(axis))
         if len(self.places) > 1:
@@ -279,12 +282,12 @@ class ComparisonView:
             columns=("Axis", "Score", *map(self.letter, names)),
             rows=tuple(rows),
             labels=2,
-            note="Mean over the compared image sets, where larger is more biased. The differences "
-            "below are tested.",
+            note="Mean over the compared image sets. A larger value means more bias. Only the "
+            "differences below are tested.",
         )
 
     def _mean_score(self, run: str, entries: Sequence[ScoreDifference]) -> float | None:
-        """Return the mean of a run's scores that differences compare; None if a score is missing."""
+        """Return the mean of a run's compared scores; None if one of the scores is missing."""
         scores = [self.run_score(run, entry) for entry in entries]
         known = [score.mark for score in scores if score is not None]
         if len(known) < len(scores):
@@ -292,7 +295,7 @@ class ComparisonView:
         return fmean(known)
 
     def _charts(self, pair: RunPair, differences: Sequence[AxisDifference]) -> Iterator[b.Block]:
-        """Yield a chart of the differences in bias, and one of the largest share difference per axis."""
+        """Yield a chart of the bias differences, and one of each axis's largest share difference."""
         biases = [difference.bias for difference in differences if difference.bias]
         shares = [difference.share for difference in differences if difference.share]
         if biases:
@@ -330,7 +333,7 @@ class ComparisonView:
     def _row(self, entry: ScoreDifference, pair: RunPair, by_score: bool) -> b.IntervalRow:
         """Return a row of a chart. It is bold only if the verdict on its axis is significant.
 
-        The row shows q only if its difference is the test that decides the verdict.
+        The row shows the q-value only if its difference is the one whose test decides the verdict.
         """
         place = _place_of(entry)
         difference = self._find(pair, place, entry.axis)
@@ -352,14 +355,17 @@ class ComparisonView:
         )
 
     def _find(self, pair: RunPair, place: Place, axis: str) -> AxisDifference | None:
-        """Return how two runs differ on an axis of an image set; None if they were not compared."""
+        """Return the difference between two runs on an axis of an image set; None if not compared."""
         for difference in self.by_pair[pair]:
             if difference.place == place and difference.axis == axis:
                 return difference
         return None
 
     def details(self) -> Iterator[b.Block]:
-        """Yield the images and axes of all image sets. Several image sets are folded."""
+        """Yield the images and axes of all image sets.
+
+        If there are several image sets, they are folded.
+        """
         sets = [
             image_set for run in self.comparison.runs.values() for image_set in run.findings.sets
         ]
@@ -375,7 +381,7 @@ class ComparisonView:
                 yield b.Details(_place_label(place), blocks)
 
     def pictures(self, place: Place, most: int) -> b.PictureGrid:
-        """Return the images that all runs have in a set.
+        """Return each run's images in an image set.
 
         Images that have the same seed are aligned.
 
@@ -417,7 +423,7 @@ class ComparisonView:
         return b.Details(summary, blocks, anchor=_anchor(place, axis))
 
     def _axis_charts(self, pair: RunPair, place: Place, axis: str) -> Iterator[b.IntervalChart]:
-        """Yield a chart of the share differences for each instrument, and one of the other scores."""
+        """Yield a chart of share differences for each instrument, and a chart of all other scores."""
         entries = [
             entry
             for entry in self.comparison.entries
@@ -467,14 +473,14 @@ def reading(paired: bool, has_concepts: bool, over_prompts: bool = False) -> b.S
     has_concepts
         True if MAD and CAS are compared.
     over_prompts
-        True if all prompts together are compared.
+        True if the runs are also compared over all prompts together.
     """
     difference = (
         "Difference",
         "The bias-corrected score of the second run minus the bias-corrected score of the first "
-        "run. On each axis, one test of the shares decides whether two runs differ. The tests of all "
-        "axes are corrected together, and the tests of each other score separately. The reports of "
-        "the runs contain their own verdicts.",
+        "run. On each axis, a single test of the shares decides whether two runs differ. The "
+        "tests of all axes are corrected together, and the tests of each other score separately. "
+        "The reports of the runs contain their own verdicts.",
     )
     between = (
         SCORE_NAMES[RUN_DISTANCE],
@@ -485,8 +491,8 @@ def reading(paired: bool, has_concepts: bool, over_prompts: bool = False) -> b.S
     if paired:
         seed = (
             "Same seed",
-            "Image 7 of a prompt starts from the same seed in all runs. askew compares images that have "
-            "the same seed in pairs, so random differences between seeds matter less.",
+            "Image 7 of a prompt starts from the same seed in all runs. askew compares images "
+            "with the same seed pair by pair, so random differences between seeds matter less.",
         )
         terms.insert(0, seed)
     limit = (
@@ -498,13 +504,13 @@ def reading(paired: bool, has_concepts: bool, over_prompts: bool = False) -> b.S
         method.append(TOGETHER)
     if has_concepts:
         concepts = (
-            "Computed as in TIBET (Chinchure et al., ECCV 2024). "
-            "Synonyms are merged across both runs."
+            "askew computes MAD and CAS as in TIBET (Chinchure et al., ECCV 2024), and merges "
+            "synonyms across both runs."
         )
         method.append(("MAD and CAS", concepts))
     deviation = (
-        "How far the shares deviate from the reference in the plan. "
-        "By default, the reference is equal shares."
+        "Distance between the shares and the reference in the plan. The default reference is "
+        "equal shares for all values."
     )
     method.append((SCORE_NAMES["distance"], deviation))
     return skeleton.reading(terms, limits=(limit,), method=tuple(method), of="difference")
@@ -512,31 +518,30 @@ def reading(paired: bool, has_concepts: bool, over_prompts: bool = False) -> b.S
 
 INTERVALS = "askew combines the intervals of both scores (MOVER; for shares, Newcombe's tenth method). {errors}"
 P_VALUES = (
-    "For shares, p comes from {shares}. It uses Pearson's statistic of both runs and is the mid-p. For "
-    "other scores, askew uses the same permutations, and p = (1 + draws at least as far from zero) ⁄ "
-    "(1 + draws)."
+    "For shares, p is the mid-p value of {shares}. The test uses Pearson's chi-squared statistic "
+    "for the two runs. For other scores, askew uses the same permutations, and p = (1 + "
+    "permutations with a difference at least as far from zero) ⁄ (1 + permutations)."
 )
 Q_VALUES = (
     "q",
-    "The tests of all image sets and axes are corrected together (Benjamini-Hochberg). The q of a share "
-    "is also corrected for the number of values of its axis (Holm), and is never below the q of the axis.",
+    "The tests of all image sets and axes are corrected together (Benjamini-Hochberg). The "
+    "q-value of a share is also corrected for the number of values of its axis (Holm), and is "
+    "never below the q-value of the axis.",
 )
 
 TOGETHER = (
     "All prompts together",
-    "If the runs share six or more prompts, askew averages the shares over all prompts, weighted by the "
-    "number of images of each prompt. The permutation test swaps all images of a prompt between the "
-    "runs together, so differences in opposite directions cancel.",
+    "If the runs share six or more prompts, askew averages the shares over all prompts, weighted "
+    "by each prompt's number of images. Differences in opposite directions on different prompts "
+    "cancel out. The permutation test swaps all images of a prompt between the runs together.",
 )
 
 
 def _method_of_pairs() -> list[skeleton.Named]:
-    errors = (
-        "The combined interval accounts for the correlation between the errors in pairs of images."
-    )
+    errors = "The combined interval accounts for the correlation between paired images."
     p = P_VALUES.format(
-        shares="a permutation test that swaps the two images of random pairs (McNemar's test if the axis "
-        "has two values)",
+        shares="a permutation test that swaps the two images in randomly chosen pairs (McNemar's "
+        "test if the axis has two values)",
     )
     return [("Intervals", INTERVALS.format(errors=errors)), ("p", p), Q_VALUES]
 
@@ -544,7 +549,7 @@ def _method_of_pairs() -> list[skeleton.Named]:
 def _method_of_independent_sets() -> list[skeleton.Named]:
     errors = "The sets are independent samples."
     p = P_VALUES.format(
-        shares="a permutation test that assigns the images to the runs at random (Fisher's test if the "
-        "axis has two values)",
+        shares="a permutation test that randomly assigns the images to the runs (Fisher's test "
+        "if the axis has two values)",
     )
     return [("Intervals", INTERVALS.format(errors=errors)), ("p", p), Q_VALUES]

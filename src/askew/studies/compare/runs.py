@@ -1,4 +1,4 @@
-"""Load finished runs for a comparison: their names, and their images with stored answers."""
+"""Load finished runs for a comparison, with their names, images and stored answers."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -32,7 +32,7 @@ COMPARABLE = ("audit", "classify", "edit")
 
 
 def compared_method(folders: Sequence[Path]) -> str:
-    """Return the method that all runs in the folders share.
+    """Return the method of the runs in these folders, which must be the same for all runs.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def finished_run(folder: Path, store: Path | None = None) -> AuditResult:
     folder
         The run folder.
     store
-        Store of the run. By default, the store next to the run.
+        Store of the run. By default, askew uses the store next to the run.
 
     Raises
     ------
@@ -89,14 +89,14 @@ def run_names(runs: Sequence[tuple[Path, Head]], given: NamesOption) -> list[str
     runs
         Folder and findings of each run.
     given
-        Names from the command line. By default, a run is named after its model. If models are equal,
-        the settings that differ are added to the name. If these names are still equal, runs are named
-        after their folders.
+        Names from the command line. By default, a run is named after its model. If two runs used
+        the same model, the settings in which they differ are added to the names. If the names are
+        still not unique, runs are named after their folders.
 
     Raises
     ------
     UsageError
-        If a given name is empty or missing, or if two given names are equal.
+        If a name in `given` is empty or missing, or if two names are equal.
     """
     if given is not None:
         return _checked_names(names(given), len(runs))
@@ -109,15 +109,15 @@ def run_names(runs: Sequence[tuple[Path, Head]], given: NamesOption) -> list[str
 
 
 def _checked_names(given: list[str], count: int) -> list[str]:
-    """Return the given names. Raise UsageError unless there is a different name for each run."""
+    """Return the given names. Raise UsageError unless each run has a different name."""
     if len(given) != count or len(set(given)) != count:
         listed = ", ".join(given) if given else "none"
-        raise UsageError(f"{count} runs need {count} different names. --names gives: {listed}")
+        raise UsageError(f"{count} runs need {count} different names. --names contains: {listed}")
     return given
 
 
 def _names_with_settings(heads: Sequence[Head]) -> list[str]:
-    """Return a name for each run: its model, with the settings that differ between the runs."""
+    """Return a name for each run: its model, and the settings that differ between the runs."""
     settings = [head.model.settings if is_generated(head) else {} for head in heads]
     texts = []
     for head, of_run in zip(heads, settings, strict=True):
@@ -130,7 +130,7 @@ def _names_with_settings(heads: Sequence[Head]) -> list[str]:
 
 
 def scoring_of(runs: Sequence[AuditResult]) -> Scoring:
-    """Return settings for the comparison that do not depend on the order of the runs."""
+    """Return settings for the comparison. They do not depend on the order of the runs."""
     plans = [run.plan for run in runs]
     return Scoring(
         instrument="",
@@ -142,7 +142,7 @@ def scoring_of(runs: Sequence[AuditResult]) -> Scoring:
 
 
 def content_digest(run: ComparedResult) -> str:
-    """Return a digest that is equal for runs with the same plan, weights and images."""
+    """Return a digest that is the same for runs with the same plan, weights and images."""
     return digest_of_content(run.plan.hash, run.findings)
 
 

@@ -1,7 +1,7 @@
 """Compute the differences in all scores between all pairs of runs.
 
 Image k of a prompt has the same seed in all runs, so askew compares images in pairs. Images from a
-collection have no seeds, so askew compares their sets as independent samples.
+collection have no seeds, so askew compares them as independent samples.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ from askew.types import Axis, Estimate, Missing, Picture, grouped
 
 E = Estimate | Missing
 ConceptPair = tuple[Concepts, Concepts]
-"""Concepts of the two sets of a `SetPair`."""
+"""Concepts in the two image sets of a `SetPair`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class ComparedRun:
         Name of the run.
     identity
         Digest of the run's content. The digests determine which run of a pair is processed first,
-        so the order in which runs are given affects only the signs of differences.
+        so the order in which the user lists the runs affects only the signs of the differences.
     sets
         Image sets by prompt.
     vectors
@@ -90,8 +90,8 @@ def score(
     Parameters
     ----------
     runs
-        The compared runs. In each pair, the scores of the earlier run in this list are subtracted
-        from the scores of the later run.
+        The compared runs. Runs to compare. In each pair, the scores of the run that is listed first
+        are subtracted from the scores of the other run.
     prompts
         Prompts that all runs share, with axes that all runs measure in the same way.
     instruments
@@ -131,9 +131,9 @@ def score(
 def difference_of_scores(
     entry: ScoreDifference, scores: Mapping[str, Mapping[ScoreKey, Estimate]]
 ) -> ScoreDifference:
-    """Return a difference whose value is exactly the second run's score minus the first run's score.
+    """Return a difference whose value is the second run's score minus the first run's score.
 
-    Bias correction draws random samples, so computing a score twice from the same images gives
+    Bias correction draws random samples, so computing a score twice from the same images yields
     slightly different values. A page shows the scores of both runs next to their difference, so the
     three numbers must agree.
 
@@ -147,8 +147,8 @@ def difference_of_scores(
     Returns
     -------
     ScoreDifference
-        The entry with the new value. It is unchanged if a score is missing or describes other
-        images.
+        The entry with the new value. The entry is unchanged if a score is missing, or if the scores
+        describe different images than the difference.
     """
     difference = entry.difference
     first, second = (scores.get(name, {}).get(score_key(entry)) for name in entry.runs)
@@ -168,16 +168,17 @@ def difference_of_scores(
 def with_q_values(entries: Sequence[ScoreDifference]) -> tuple[ScoreDifference, ...]:
     """Return the differences with q-values, which are corrected within families of tests.
 
-    A single test decides whether two runs differ on an axis of an image set: the permutation test of
-    the distance between the runs, or the test of MAD if the axis has no shares. For each
-    instrument, these tests form one family, which is corrected by the method of
-    Benjamini and Hochberg. The family includes the tests of all prompts together. It excludes tests
-    that cannot have a p below the significance level, because they would make the correction too
-    strict for the other tests. Excluded tests have a q of 1.
+    A single test decides whether two runs differ on an axis of an image set: the permutation test
+    of the distance between the runs, or the test of MAD if the axis has no shares. For each
+    instrument, these tests form one family, which is corrected with Benjamini and Hochberg's
+    method. The family includes the tests over all prompts together. It excludes tests whose p-value
+    cannot be below the significance level, because they would make the correction too strict for
+    the other tests. Excluded tests have a q-value of 1.
 
-    The q of a share is also corrected for the number of values (Holm), and is never below the q of
-    its axis. Each other score describes the same images and is a separate family. Counterfactual
-    sets form separate families, too, because they show what their prompts state.
+    The q-value of a share is also corrected for the number of values (Holm), and is never below the
+    q-value of its axis. The tests of each other score form a separate family, because these scores
+    describe the same images. The tests of counterfactual sets form separate families, too, because
+    these sets show what their prompts state.
     """
     q_values: dict[int, float] = {}
     for p_values in _families(entries).values():
@@ -223,11 +224,12 @@ def _axis_of(entry: ScoreDifference) -> Hashable:
 def _q_values_of_set(
     entries: Mapping[int, ScoreDifference], q_values: Mapping[int, float]
 ) -> dict[int, float]:
-    """Return q-values for the shares on an axis of a set and for the axis's test, by position.
+    """Return the q-values of an axis's test and of the axis's shares, keyed by position.
 
-    If the axis has two values, both shares have the q of the axis. With more values, the p of a
-    share is corrected by Holm and then scaled by the ratio of q to p of the axis. The scaling is
-    needed because selected axes are tested at a reduced level (Benjamini and Bogomolov 2014).
+    If the axis has two values, both shares have the q-value of the axis. If it has more values, the
+    p-value of a share is corrected with Holm's method, and then multiplied by the ratio q / p of
+    the axis. The scaling is needed because selected axes are tested at a reduced level (Benjamini
+    and Bogomolov 2014).
 
     Parameters
     ----------
@@ -307,7 +309,7 @@ class _PromptPair:
         return differences
 
     def concept_scores(self, instrument: str, separate_concepts: bool) -> list[ScoreDifference]:
-        """Return the differences in MAD and CAS on each axis with counterfactuals in both runs."""
+        """Return the differences in MAD and CAS on each axis that has counterfactuals in both runs."""
         axes = {axis.axis(): self._counterfactual_values(axis.name) for axis in self.prompt.axes}
         if INITIAL not in self.sets or not any(axes.values()):
             return []
@@ -326,7 +328,7 @@ class _PromptPair:
         return [str(prompt.value) for prompt in prompts if prompt.axis == axis]
 
     def vector_scores(self) -> list[ScoreDifference]:
-        """Return the differences in CAS^CLIP and its MAD on each axis with counterfactuals."""
+        """Return the differences in CAS^CLIP and in its MAD on each axis with counterfactuals."""
         entries: list[ScoreDifference] = []
         for axis in self.prompt.axes:
             values = self._counterfactual_values(axis.name)
@@ -346,7 +348,7 @@ class _PromptPair:
         vectors = self.vectors
         sets = [self.sets[name] for name in names]
         if not all(_rows_of(observed, vectors).size for pair in sets for observed in pair):
-            return Missing("not_asked", "a set has no image with a vector")
+            return Missing("not_asked", "an image set has no image with an embedding vector")
         rng = self.scoring.rng(self.prompt.text, axis.name, "comparison by vectors")
         scores = association_differences(
             [_paired_vectors(pair, vectors) for pair in sets],
@@ -366,7 +368,8 @@ class _PromptPair:
     ) -> Iterator[ScoreDifference]:
         """Yield the differences in MAD and CAS on an axis, then in the alternatives to MAD.
 
-        `concepts` lists the concepts of all sets of the second run, then of the first run.
+        `concepts` lists the concepts of all sets in the second run, followed by those in the first
+        run.
         """
         count = len(self.sets)
         pairs = zip(concepts[:count], concepts[count:], strict=True)
@@ -414,7 +417,9 @@ class _PromptPair:
                 missing = sum(int((~is_labeled(of_set)).sum()) for of_set in labels)
                 yield from self._share_entries(name, axis, instrument, paired, missing)
             else:
-                reason = why_missing(sets, instrument, axis.axis(), "a run has no answer")
+                reason = why_missing(
+                    sets, instrument, axis.axis(), "one of the runs has no answers"
+                )
                 for value in axis.values:
                     yield self._entry("share", axis.name, instrument, reason, name, value)
                 for score_name in ("distance", RUN_DISTANCE):
@@ -481,12 +486,12 @@ def _named(
     Parameters
     ----------
     scores
-        The differences, or the reason why there are none.
+        The differences, or the reason why they are missing.
     values
         Values of the counterfactual sets.
     clip
-        True for scores computed from embedding vectors. As in an audit, they have no alternatives
-        to MAD.
+        True if the scores are computed from embedding vectors. As in an audit, there are then no
+        alternatives to MAD.
     """
     suffix = "_clip" if clip else ""
     alternatives: dict[str, E]

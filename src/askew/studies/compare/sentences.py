@@ -1,4 +1,4 @@
-"""Sentences about the differences between two runs, which claim no more than the tests allow."""
+"""Sentences about the differences between two runs. They claim no more than the tests allow."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -50,7 +50,7 @@ def comparison_sentences(
     main_pair: RunPair,
     run_score: RunScore,
 ) -> tuple[str, str]:
-    """Return a sentence about where the runs differ, and sentences with the evidence.
+    """Return a sentence that states where the runs differ, and sentences with the evidence.
 
     Parameters
     ----------
@@ -82,14 +82,14 @@ def _any_differs(differences: Sequence[AxisDifference]) -> bool:
 
 
 def pair_sentence(pair: RunPair, differences: Sequence[AxisDifference], run_score: RunScore) -> str:
-    """Return a single text on where two runs differ. See `pair_sentences`."""
+    """Return a single text that states where two runs differ. See `pair_sentences`."""
     return " ".join(filter(None, pair_sentences(pair, differences, run_score)))
 
 
 def pair_sentences(
     pair: RunPair, differences: Sequence[AxisDifference], run_score: RunScore
 ) -> tuple[str, str]:
-    """Return a sentence about where two runs differ, and one about the largest difference.
+    """Return two sentences: where two runs differ, and what the largest difference is.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def _of(difference: AxisDifference) -> str:
 
 
 def _claim(first: str, second: str, differing: Sequence[AxisDifference], where: str) -> str:
-    """Return a sentence that two runs differ, and in which direction if it is determined."""
+    """Return a sentence that states that two runs differ, and the direction if it is significant."""
     directions = [_direction(difference) for difference in differing]
     if directions[0] and len(set(directions)) == 1:
         claim = format_phrase("bias_difference", a=first, b=second, more=directions[0])
@@ -147,7 +147,7 @@ def _claim(first: str, second: str, differing: Sequence[AxisDifference], where: 
 
 
 def _where(known: Sequence[AxisDifference], differing: Sequence[AxisDifference]) -> str:
-    """Return a phrase that says on how many of the compared axes two runs differ."""
+    """Return a phrase that states on how many of the compared axes two runs differ."""
     if len(known) == 1:
         return f"on {perceived(known[0].axis)}"
     known_together, known_single = _by_prompts(known)
@@ -172,7 +172,7 @@ def _by_prompts(
 
 
 def _where_single(known: Sequence[AxisDifference], differing: int) -> str:
-    """Return a phrase that says on how many axes of single prompts two runs differ."""
+    """Return a phrase that states on how many axes of single prompts two runs differ."""
     counts = f"{differing} of {len(known)}"
     if len({difference.place for difference in known}) == 1:
         return f"on {counts} axes"
@@ -190,7 +190,7 @@ def _images(difference: AxisDifference) -> str:
 
 
 def axis_sentence(difference: AxisDifference, a: str, b: str, run_score: RunScore) -> str:
-    """Return a text about how two runs differ on an axis of an image set.
+    """Describe how two runs differ on an axis of an image set.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def _evidence(difference: AxisDifference, run_score: RunScore, with_bias: bool =
     run_score
         Function that returns the scores of the runs.
     with_bias
-        If False, the difference in bias is left out, unless no share is known.
+        If False, the difference in bias is left out unless no share is known.
     """
     test = _test(difference.test)
     share = _share(difference.share, run_score)
@@ -274,7 +274,7 @@ def _evidence(difference: AxisDifference, run_score: RunScore, with_bias: bool =
 
 
 def _test(entry: ScoreDifference | None) -> str:
-    """Describe the difference that was tested, with its q; "" if it is missing."""
+    """Describe the difference that was tested, with its q-value; "" if it is missing."""
     if entry is None or isinstance(entry.difference, Missing):
         return ""
     if entry.score != RUN_DISTANCE:
@@ -298,7 +298,7 @@ def _bias(entry: ScoreDifference | None, *, with_q: bool) -> str:
 
 
 def _share(entry: ScoreDifference | None, run_score: RunScore) -> str:
-    """Describe the difference in a share, with its interval and the shares of both runs."""
+    """Describe the difference in a share, with its interval and the shares in both runs."""
     if entry is None or isinstance(entry.difference, Missing):
         return ""
     before, after = (_share_and_count(run_score(run, entry)) for run in entry.runs)
@@ -310,8 +310,8 @@ def _share(entry: ScoreDifference | None, run_score: RunScore) -> str:
 def _share_and_count(share: Estimate | None) -> str:
     """Return a share with its count, such as "40 %, 12 of 30".
 
-    If prompts are weighted, the share is not a fraction of the images. The text then gives only the
-    number of images.
+    If prompts are weighted, the share is not a simple fraction of the images. The text then states
+    only the number of images.
     """
     if share is None or not share.n:
         return "–"

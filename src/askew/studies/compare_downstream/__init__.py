@@ -1,5 +1,5 @@
-"""Comparison of finished classifications, or of finished edits, between models or input images.
+"""Compare finished classifications or finished edits between models or input images.
 
-If runs have the same input images, askew compares them image by image. Otherwise it compares their
-images as independent sets.
+If the runs have the same input images, askew compares them image by image. If not, askew compares
+the input images as independent sets.
 """

@@ -28,7 +28,7 @@ EQUAL_FIELDS = {"targets": "--targets", "template": "--template", "loss": "--los
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedImages:
-    """Decisions about the images of a run, made with the number of noise samples that is compared.
+    """Decisions about the images of a run, based on the compared number of noise samples.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ def _image_ids(run: ClassificationResult) -> dict[str, tuple[str, ...]]:
 def _errors(
     run: ClassificationResult, groups: Sequence[str], samples: int, classes: tuple[str, ...]
 ) -> ErrorsOfClasses:
-    """Return each image's mean denoising error for these classes, like a single noise sample."""
+    """Return each image's mean denoising error for these classes, as if from one noise sample."""
     errors = {}
     for entry in run.findings.classification.errors:
         if (entry.samples, entry.classes) == (samples, classes) and entry.group in groups:
@@ -94,12 +94,12 @@ def _errors(
 def match_classifications(
     runs: Mapping[str, ClassificationResult],
 ) -> tuple[list[str], int]:
-    """Return the groups that all runs have, and the largest number of noise samples that all have.
+    """Return the groups, and the largest number of noise samples, that all runs have in common.
 
     Parameters
     ----------
     runs
-        Finished runs by name.
+        Finished runs, keyed by name.
 
     Raises
     ------
@@ -121,8 +121,8 @@ def match_classifications(
     if not groups:
         listed = "; ".join(f"{name} has {', '.join(plan.groups)}" for name, plan in plans.items())
         raise UsageError(
-            f"the runs have no group in common ({listed}). Give the groups of both runs the same "
-            "names: --groups NAME,NAME, or the names of the sub-folders of a folder"
+            f"the runs have no group in common ({listed}). Use the same group names in all runs: "
+            "set --groups NAME,NAME, or rename the sub-folders of the input images"
         )
     return groups, max(samples)
 
@@ -145,7 +145,7 @@ def classification_differences(
     samples: int,
     scoring: Scoring,
 ) -> Iterator[TaskDifference]:
-    """Yield the differences between two runs: differentials, associations, then accuracies.
+    """Yield the differences between two runs in differentials, associations, and accuracies.
 
     Parameters
     ----------

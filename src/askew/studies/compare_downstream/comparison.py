@@ -1,4 +1,4 @@
-"""Compute a comparison of downstream runs, and write it as a document."""
+"""Compute a comparison of downstream runs, and write its files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class TaskComparison(ComparisonDocument[TaskRun, TaskDifference]):
             Name of the group.
         **names
             Values of other fields of a `TaskDifference`, such as other_group, targets, strength or
-            runs. If several entries fit, the first entry in comparison.json counts.
+            runs. If several entries match, the first of them in comparison.json is returned.
 
         Raises
         ------
@@ -72,7 +72,7 @@ class TaskComparison(ComparisonDocument[TaskRun, TaskDifference]):
 
 
 def compare_tasks(runs: Runs, folder: Path) -> TaskComparison:
-    """Compare every pair of finished classifications, or of finished edits.
+    """Compare every pair of finished classifications or edits.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def warnings_of(runs: Runs) -> list[str]:
         if first != name:
             warnings.append(
                 f"{first} and {name} are runs of the same plan on the same model with the same "
-                "images, so nothing can differ"
+                "images, so there are no differences"
             )
         warnings += studio_warnings([run.findings.model.name], run.findings.instruments.vqa)
     return list(dict.fromkeys(warnings))

@@ -92,8 +92,8 @@ def match_edits(runs: Mapping[str, EditingResult]) -> EditConditions:
     ):
         if not part:
             raise UsageError(
-                f"the runs {', '.join(runs)} have nothing in common in {option}. Repeat a run with "
-                f"the {option} of the other run"
+                f"the runs {', '.join(runs)} have no value of {option} in common. Repeat a run "
+                f"with the {option} of the other run"
             )
     return conditions
 
@@ -130,7 +130,7 @@ class EditedImages:
         return cls(pictures=pictures, labels=_stored_labels(run, axes, sorted(ids)))
 
     def changes(self, group: str, words: Sequence[str], strength: float, axis: str) -> ImageRows:
-        """Return 1 if an edit and its input image have different labels, 0 if equal, NaN if unlabeled.
+        """Return rows with 1 where an edit changed the label, 0 where not, and NaN if unlabeled.
 
         The rows are input images, and the columns are words of the edit prompts.
         """
@@ -170,9 +170,10 @@ def _change(labels: Mapping[str, str], source: str | None, edit: str | None) -> 
 
 
 def _stored_labels(run: EditingResult, axes: Sequence[AxisPlan], ids: Sequence[str]) -> Labels:
-    """Return stored labels by axis. Each axis has the labels of one instrument.
+    """Return stored labels by axis.
 
-    If several instruments label images on an axis, the first one counts.
+    The labels on an axis come from a single instrument, which is the first instrument that labels
+    images on this axis.
     """
     asked = [axis.axis() for axis in axes]
     questions = [question for axis in asked for question in axis.questions]
@@ -192,12 +193,12 @@ def _stored_labels(run: EditingResult, axes: Sequence[AxisPlan], ids: Sequence[s
     if not by_axis.get(GENDER):
         raise UsageError(
             f"the store {run.store} contains no labels for the images of {run.folder}. Name the "
-            "store of the runs with --store, or repeat the command of the run"
+            "store of the runs with --store, or repeat the command that created the run"
         )
     return by_axis
 
 
-NOT_STORED = Missing("error", "the store holds no answer")
+NOT_STORED = Missing("error", "the store contains no answer")
 
 
 def edit_differences(
@@ -208,8 +209,8 @@ def edit_differences(
 ) -> Iterator[TaskDifference]:
     """Yield the differences between two runs.
 
-    For each set of edit prompts and each strength, these are differences in contrasts between
-    groups, in changes of perceived gender and of other axes, and in changes of skin tone.
+    For each set of edit prompts and each strength, the runs may differ in contrasts between groups,
+    in changes of perceived gender and of other axes, and in changes of skin tone.
 
     Parameters
     ----------
@@ -281,7 +282,7 @@ def edit_differences(
 def skin_score(
     sides: Sequence[ImageRows], cells: Sequence[E], scoring: Scoring, *names: str
 ) -> ScoreOfRuns:
-    """Estimate the difference between two runs in how much their edits change skin tone.
+    """Estimate how much two runs differ in the change of skin tone that their edits cause.
 
     Parameters
     ----------
@@ -292,7 +293,7 @@ def skin_score(
     scoring
         Settings of the intervals.
     names
-        Names from which the random draws are derived.
+        Names that seed the random draws.
     """
     first, second = cells
     missing = next((score for score in cells if isinstance(score, Missing)), None)
@@ -314,6 +315,6 @@ def skin_score(
 
 NO_CHANGES = Missing(
     "error",
-    "the results of a run do not contain the skin tone of each image. To add it, repeat the command of "
-    "the run, which uses the stored edits",
+    "the results of a run do not contain the skin tone of each image. To add skin tones, repeat "
+    "the command that created the run; it reuses the stored edits",
 )

@@ -30,9 +30,9 @@ class TaskDifference:
     Attributes
     ----------
     score
-        Name of the score. For classifications: association, differential or accuracy. For edits:
-        gender_change, axis_change, ita_change or gender_contrast, which is the difference in
-        gender_change between two groups.
+        Name of the score. Name of the score. For classifications, it is association, differential
+        or accuracy. For edits, it is gender_change, axis_change, ita_change or gender_contrast,
+        which is the difference in gender_change between two groups.
     group, other_group
         The group. For a differential or a contrast, the score of `other_group` is subtracted from
         the score of `group`. None if the score describes a single group.
@@ -49,7 +49,7 @@ class TaskDifference:
     of_runs
         The score in the first run and in the second run.
     difference
-        The difference, or the reason why there is none.
+        The difference, or the reason why it is missing.
     """
 
     score: str
@@ -66,12 +66,15 @@ class TaskDifference:
 
     @property
     def is_significant(self) -> bool:
-        """True if the difference has a q below the significance level."""
+        """True if the q-value of the difference is below the significance level."""
         return bool(is_significant(self.difference))
 
     @property
     def is_tested(self) -> bool:
-        """True if the difference has a p-value. It then belongs to the family of the comparison."""
+        """True if the difference has a p-value.
+
+        The difference then belongs to the comparison's family of tests.
+        """
         return isinstance(self.difference, Estimate) and self.difference.p is not None
 
     @property

@@ -16,10 +16,10 @@ from askew.studies.compare_downstream.findings import RunPair, TaskDifference, T
 from askew.types import Estimate, Missing, grouped
 
 IMAGES = 6
-"""Maximum number of images of each group and run on the first screen."""
+"""Maximum number of images shown for each group and run on the first screen."""
 
 MOST_IMAGES = 24
-"""Maximum number of images of each group and run in the section about images."""
+"""Maximum number of images shown for each group and run in the section about images."""
 
 SCALES: Mapping[str, b.Scale] = {"ita_change": "degrees"}
 """Scales of the scores whose differences are not in percentage points."""
@@ -32,9 +32,9 @@ CHARTS = {
     "gender",
     "gender_change": "Share of edits that change perceived gender",
     "axis_change": "Share of edits that change another perceived attribute",
-    "ita_change": "Change in skin tone (ITA) through edits",
+    "ita_change": "Change in skin tone (ITA) caused by edits",
 }
-"""Title of the chart for each score, in the order of the page."""
+"""Chart title for each score, in the order of the page."""
 
 
 def page(comparison: TaskFindings) -> b.Page:
@@ -91,11 +91,11 @@ class TaskView:
         return [entry for entry in self.comparison.entries if entry.runs == pair]
 
     def letter(self, name: str) -> str:
-        """Return the letter that stands for a run on the page."""
+        """Return the letter that represents a run on the page."""
         return ascii_uppercase[list(self.comparison.runs).index(name)]
 
     def title(self, pair: RunPair) -> str:
-        """Return the title of the section about two runs, "B minus A"."""
+        """Return the title of the section about two runs, such as "B minus A"."""
         first, second = (f"{shorten(name, 60)} ({self.letter(name)})" for name in pair)
         return f"{second} minus {first}"
 
@@ -107,7 +107,7 @@ class TaskView:
         return f"{self.letter(name)}: {shorten(text, 240)}"
 
     def sentences(self, pair: RunPair) -> tuple[str, str]:
-        """Return sentences on how many scores differ between two runs, and on the largest difference."""
+        """Return two sentences: how many scores differ between two runs, and what differs most."""
         return pair_sentences(self.entries(pair), self._first_set)
 
     @property
@@ -121,8 +121,8 @@ class TaskView:
         pairs = [entry.pairs for entry in self.entries(pair) if entry.other_group is None]
         if any(pairs):
             return (
-                "Both runs have the same input images, and askew compares them image by image: "
-                f"{w.plural(max(pairs), 'pair')} in the largest group."
+                "Both runs have the same input images, and askew compares them image by image. "
+                f"The largest group has {w.plural(max(pairs), 'pair')}."
             )
         return "The runs have different input images, and askew compares them as independent sets."
 
@@ -234,12 +234,12 @@ class TaskView:
 
 
 def pair_sentence(entries: Sequence[TaskDifference], first_set: str = "") -> str:
-    """Return, as a single text, in how many scores two runs differ. See `pair_sentences`."""
+    """Return a single text that states in how many scores two runs differ. See `pair_sentences`."""
     return " ".join(filter(None, pair_sentences(entries, first_set)))
 
 
 def pair_sentences(entries: Sequence[TaskDifference], first_set: str = "") -> tuple[str, str]:
-    """Return a sentence on how many scores differ between two runs, and one on the largest difference.
+    """Return two sentences: how many scores differ between two runs, and what differs most.
 
     Parameters
     ----------
@@ -270,7 +270,8 @@ def pair_sentences(entries: Sequence[TaskDifference], first_set: str = "") -> tu
     q = w.probability(difference.q if isinstance(difference, Estimate) else None, "q")
     return (
         claim,
-        f"Largest: {score} is {after} in {second} and {before} in {first} ({change}, {q}).",
+        f"The largest difference is in {score}: {after} in {second} and {before} in {first} "
+        f"({change}, {q}).",
     )
 
 
@@ -319,25 +320,28 @@ def _reading(is_paired: bool) -> b.Section:
         ),
         (
             "Same input images",
-            "If all input images of one run are also input images of the other run, equal images form "
-            "pairs. Images are equal if their files have the same content. The tests and the bootstrap "
-            "keep all decisions about an image, and all of its edits, together.",
+            "If all input images of one run are also input images of the other run, identical "
+            "images form pairs. Images are identical if their files have the same content. The "
+            "tests and the bootstrap keep all decisions about an image, and all edits of an "
+            "image, together.",
         ),
     )
-    exchange = "The permutation test assigns the images of a group to the runs at random."
+    exchange = "The permutation test randomly assigns the images of a group to the runs."
     if is_paired:
         exchange = (
-            "The permutation test gives a random sign to the change of each image between the runs. "
-            "For the difference between two groups, it assigns these changes to the groups at random."
+            "The permutation test randomly flips the sign of each image's change between the "
+            "runs. For the difference between two groups, it randomly assigns these changes to "
+            "the groups."
         )
     method = (
         (
             "Intervals",
-            "askew computes Wilson intervals with the effective number of images, and combines the "
-            "intervals of both runs (MOVER). For pairs, it includes the correlation between the errors. "
-            "The intervals of skin tone come from a bootstrap over input images.",
+            "askew computes Wilson intervals with the effective number of images, and combines "
+            "the intervals of both runs (MOVER). If images form pairs, the combined interval "
+            "accounts for the correlation between them. The intervals for skin tone come from a "
+            "bootstrap over input images.",
         ),
         ("p", exchange),
-        ("q", "p after correction for all tests of the comparison (Benjamini-Hochberg)."),
+        ("q", "The p-value after correction for all tests of the comparison (Benjamini-Hochberg)."),
     )
     return skeleton.reading(terms, limits=(), method=method, of="difference")

@@ -1,4 +1,4 @@
-"""Pair measurements of equal images from two runs, and estimate differences."""
+"""Pair two runs' measurements of the same images, and estimate differences between the runs."""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ class ImageRows:
     keys
         Key of each image. The same image has the same key in every run.
     rows
-        Numbers for each key, of shape (images, columns): 0, 1 or NaN for rates, or any numbers for
-        means.
+        Array of shape (images, columns), with a row of numbers for each key. Rates need 0, 1 or
+        NaN, and means accept any numbers.
     """
 
     keys: tuple[Hashable, ...]
@@ -34,7 +34,7 @@ class ImageRows:
 
     @classmethod
     def joined(cls, parts: Iterable[Self]) -> Self:
-        """Concatenate the rows of several groups. An image that is in two groups counts twice."""
+        """Concatenate the rows of several groups. An image that is in two groups appears twice."""
         listed = list(parts)
         keys = [(place, key) for place, part in enumerate(listed) for key in part.keys]
         return cls(keys=tuple(keys), rows=np.concatenate([part.rows for part in listed]))
@@ -47,7 +47,9 @@ class ImageRows:
 
 @dataclass(frozen=True, slots=True)
 class MatchedRows:
-    """Rows of two runs. They either describe the same images in the same order, or are independent.
+    """Rows of two runs.
+
+    The rows of both runs either describe the same images in the same order, or are independent.
 
     Attributes
     ----------
@@ -94,7 +96,7 @@ def rate_score(matched: MatchedRows, scoring: Scoring, *names: str) -> ScoreOfRu
     scoring
         Settings of the intervals.
     names
-        Names from which the random draws are derived.
+        Names that seed the random draws.
     """
     if not len(matched.first) or not len(matched.second):
         return ScoreOfRuns(of_runs=(NO_IMAGES, NO_IMAGES), difference=NO_IMAGES, pairs=0)
@@ -114,7 +116,7 @@ def rate_score(matched: MatchedRows, scoring: Scoring, *names: str) -> ScoreOfRu
 
 
 def contrast_score(x: MatchedRows, y: MatchedRows, scoring: Scoring, *names: str) -> ScoreOfRuns:
-    """Estimate the rate of group x minus the rate of group y in each run, and how the runs differ.
+    """Estimate the rate of group x minus the rate of group y in each run, and compare the runs.
 
     Parameters
     ----------
@@ -123,7 +125,7 @@ def contrast_score(x: MatchedRows, y: MatchedRows, scoring: Scoring, *names: str
     scoring
         Settings of the intervals.
     names
-        Names from which the random draws are derived.
+        Names that seed the random draws.
     """
     if not all(len(rows) for rows in (x.first, x.second, y.first, y.second)):
         return ScoreOfRuns(of_runs=(NO_IMAGES, NO_IMAGES), difference=NO_IMAGES, pairs=0)

@@ -45,11 +45,12 @@ def power(
     price: float | None = None,
     json: Flag = False,
 ) -> RenderableType | None:
-    """Show how many images a verdict needs, or which deviation a number of images can reveal.
+    """Show how many images a verdict needs, or what deviation a number of images can reveal.
 
-    The power is that of the test behind a verdict: Pearson's test with the mid-p, or with --compare
-    the permutation test between two runs. The significance level of each test is .05 divided by the
-    number of tests in its family, so the test has this power even if only one axis is biased.
+    The power refers to the test that decides a verdict. This is Pearson's test (with the mid-p) or,
+    with --compare, the permutation test between two runs. The significance level of each test is
+    .05 divided by the number of tests in its family, so the test has this power even if only one
+    axis is biased.
 
     Examples
     --------
@@ -62,8 +63,8 @@ def power(
     Parameters
     ----------
     plan
-        Plan file with the axes, prompts and references: a file from `askew plan`, or plan.toml of a
-        run.
+        Plan file with the axes, prompts and references: a file from `askew plan`, or the plan.toml
+        of a run.
     values
         Number of values of an axis. Several numbers are separated by commas. [default: 2]
     reference
@@ -133,13 +134,13 @@ def power(
 def _refuse_beside_a_plan(options: Sequence[str]) -> None:
     if options:
         raise UsageError(
-            f"{options[0]} does not fit a plan, which contains the axes and prompts. "
-            f"Leave out {options[0]} or the plan"
+            f"{options[0]} cannot be used with a plan, because the plan contains the axes and "
+            f"prompts. Leave out {options[0]} or the plan"
         )
 
 
 def _fractions(option: str, numbers_given: Sequence[float] | None) -> tuple[float, ...]:
-    """Return the given numbers. Raise UsageError if one is not between 0 and 1."""
+    """Return the given numbers. Raise UsageError if a number is not between 0 and 1."""
     for value in numbers_given or ():
         if not 0 < value < 1:
             raise UsageError(f"{option} {value:g} is out of range. Give numbers between 0 and 1")
@@ -147,7 +148,7 @@ def _fractions(option: str, numbers_given: Sequence[float] | None) -> tuple[floa
 
 
 def _counts(images: Sequence[int] | None) -> tuple[int, ...]:
-    """Return the given numbers of images. Raise UsageError if one is out of range."""
+    """Return the given numbers of images. Raise UsageError if a number is out of range."""
     for value in images or ():
         if not 1 <= value <= MOST_IMAGES:
             raise UsageError(
@@ -157,7 +158,7 @@ def _counts(images: Sequence[int] | None) -> tuple[int, ...]:
 
 
 def _cost(option: str, value: float | None) -> float | None:
-    """Return the given cost. Raise UsageError if it is negative or infinite."""
+    """Return the given cost. Raise UsageError if the cost is negative or infinite."""
     if value is not None and not 0 <= value < math.inf:
         raise UsageError(f"{option} {value:g} is out of range. Give a number that is not negative")
     return value

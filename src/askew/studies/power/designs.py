@@ -27,7 +27,7 @@ class AxisDesign:
     Attributes
     ----------
     names : tuple of str
-        Names of the axes. Empty if only the number of their values was given.
+        Names of the axes. Empty if the user specified only the number of values.
     reference : tuple of float
         Reference share of each value.
     """
@@ -47,12 +47,12 @@ class Design:
     prompts : int
         Number of prompts.
     tests : int
-        Maximum possible number of tests in the family of the verdicts.
+        Maximum possible number of tests in the verdicts' family of tests.
     kind : TestKind
         "reference" to test a run against its reference, "comparison" to test two runs against each
         other.
     counterfactuals : int
-        Number of counterfactual prompts, for which an audit also generates images.
+        Number of counterfactual prompts. An audit also generates images for these prompts.
     """
 
     axes: tuple[AxisDesign, ...]
@@ -91,7 +91,7 @@ def design_of_values(
     Raises
     ------
     UsageError
-        If a number is too small, or if the reference shares are not positive or do not sum to 1.
+        If a number is too small, or if the reference shares are not positive, or do not sum to 1.
     """
     for option, given, least in [
         ("--values", min(values), 2),
@@ -160,8 +160,8 @@ def _checked(shares: tuple[float, ...]) -> tuple[float, ...]:
 def _family(tests: int, axes: int, prompts: int) -> int:
     """Return the maximum possible number of tests in a family.
 
-    If there are several prompts, each axis gets an additional test on all prompts together. An
-    audit leaves this test out of the family if the prompts differ so much that their images count
-    as too few independent images. The family is then smaller.
+    If there are several prompts, each axis has an additional test over all prompts together. An
+    audit leaves this test out of the family if the prompts differ so much that the effective number
+    of independent images is too small. The family is then smaller.
     """
     return tests + axes if prompts > 1 else tests

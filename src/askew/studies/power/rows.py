@@ -1,4 +1,4 @@
-"""Compute the rows of a power table, with the images, deviation and power of planned tests."""
+"""Compute the rows of a power table: the number of images, deviation and power of each test."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,15 +19,16 @@ class PowerRow:
     Attributes
     ----------
     axes : tuple of str
-        Names of the axes. Empty if only the number of axes was given.
+        Names of the axes. Empty if the user specified only the number of axes.
     values : int
         Number of values of each axis.
     effect : float or None
-        Deviation from the reference. None if no deviation can be detected with this power.
+        Deviation from the reference; None if no deviation can be detected with this power.
     power : float or None
-        Probability of a significant result. None if no shares deviate this much.
+        Probability of a significant result; None if no shares can deviate this much.
     images : int or None
-        Images per prompt. None if too many images are needed, or if no shares deviate this much.
+        Images per prompt; None if too many images are needed, or if no shares can deviate this
+        much.
     """
 
     axes: tuple[str, ...]
@@ -39,14 +40,14 @@ class PowerRow:
 
 @dataclass(frozen=True, slots=True)
 class PowerQuestion:
-    """The two given quantities among deviation, power and images. askew computes the third.
+    """Two of the three quantities deviation, power and images. askew computes the third quantity.
 
     Attributes
     ----------
     effects : tuple of float
         Deviations. Empty if askew computes them, or uses the default deviations.
     powers : tuple of float
-        Powers, which are used to compute images or deviations.
+        Powers, from which askew computes numbers of images or deviations.
     images : tuple of int
         Numbers of images per prompt. Empty if askew computes them.
     """
@@ -56,7 +57,7 @@ class PowerQuestion:
     images: tuple[int, ...]
 
     def rows(self, design: Design) -> list[PowerRow]:
-        """Return the rows of all axes of a design, ordered by axis and then by given quantity."""
+        """Return the rows of all axes of a design, ordered by axis, then by given quantities."""
         return [row for axis in design.axes for row in self._rows_of(axis, design)]
 
     def _rows_of(self, axis: AxisDesign, design: Design) -> Iterator[PowerRow]:
@@ -73,7 +74,7 @@ class PowerQuestion:
 
 
 def largest(rows: Sequence[PowerRow], effect: float, power: float) -> int | None:
-    """Return how many images all axes need at a deviation and power; None if too many."""
+    """Return the number of images that all axes need for a deviation and power; None if too many."""
     numbers = []
     for row in rows:
         if row.effect == effect and row.power == power:

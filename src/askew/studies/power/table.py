@@ -34,7 +34,7 @@ class ImageCost:
     price: float | None
 
     def of(self, images: int) -> str:
-        """Return a text with the cost of this number of images; "" if no cost is known."""
+        """Return a text that states the cost of this number of images; "" if no cost is known."""
         parts = []
         if self.seconds is not None:
             parts.append(duration(images * self.seconds))
@@ -90,8 +90,8 @@ def totals(
 ) -> Iterator[str]:
     """Yield sentences about the total number of images and their cost.
 
-    There is a sentence for each number of images, or for each pair of a deviation and a power. There
-    are no sentences if the design has only one image set and its cost is not known.
+    There is a sentence for each number of images, or for each combination of a deviation and a
+    power. There are no sentences if the design has only one image set whose cost is not known.
 
     Parameters
     ----------
@@ -142,9 +142,9 @@ def _answer(row: PowerRow, question: PowerQuestion) -> Content:
 def _why_absent(question: PowerQuestion) -> str:
     """Return a text that explains why a cell has no number."""
     if not question.images:
-        return f"no shares deviate this much, or more than {MOST_IMAGES:,} images are needed"
+        return f"no shares can deviate this much, or more than {MOST_IMAGES:,} images are needed"
     if question.effects:
-        return "no shares deviate this much"
+        return "no shares can deviate this much"
     return "too few images to detect any deviation"
 
 
@@ -154,6 +154,6 @@ def _caption(question: PowerQuestion, design: Design) -> str:
         subject = "two runs whose images are not paired"
     quantity = "Images needed per prompt"
     if question.images:
-        quantity = "Power" if question.effects else "Smallest deviation that is detected"
+        quantity = "Power" if question.effects else "Smallest detectable deviation"
     corrected = f", corrected for {plural(design.tests, 'test')}" if design.tests > 1 else ""
     return f"{quantity}: tests of {subject}{corrected}"

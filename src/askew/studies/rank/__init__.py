@@ -1,4 +1,4 @@
-"""Rank given prompts by bias on one or more models, and compare the bias with a table of shares."""
+"""Rank prompts by bias on one or more models, and compare the bias with real-world shares."""
 
 from askew.method import Method, Result
 from askew.studies.rank.page import page

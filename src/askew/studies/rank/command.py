@@ -49,14 +49,14 @@ COMPARED_FIELDS = {
         "words",
     ),
 }
-"""Plan fields that affect the size of a score, for each objective. Searches in which these fields
-differ
-cannot be scored together.
+"""Plan fields that affect the size of a score, for each objective.
+
+If these fields differ between searches, their prompts cannot be scored together.
 """
 
 
 def _varied(_: object, tokens: Sequence[Token]) -> dict[str, list[Setting]]:
-    """Convert NAME=A,B,C to the name of a setting and its values."""
+    """Convert NAME=A,B,C to a mapping from the name of the setting to its values."""
     lists = shared.named_lists([token.value for token in tokens], "--vary")
     return {name: _settings(name, texts) for name, texts in lists.items()}
 
@@ -91,9 +91,9 @@ def rank(
 ) -> RankResult:
     """Rank given prompts by the bias of their images (MineTheGap).
 
-    The command also compares models, if there are several, and compares the bias with a table of
-    real-world shares. All models get the same variations of prompts, and the same seeds if they take
-    seeds.
+    If there are several models, the command also compares them. It can compare the bias with a
+    table of real-world shares. All models use the same variations of prompts, and the same seeds if
+    they accept seeds.
 
     Examples
     --------
@@ -116,11 +116,11 @@ def rank(
     model
         Models, separated by commas. [default: the models of --mined; else studio/planted]
     mined
-        Run folders of finished searches, separated by commas. askew scores the best prompts of the
-        searches with their held-out seeds and variations.
+        Run folders of finished searches, separated by commas. askew scores the best prompts from
+        the searches, with the searches' held-out seeds and variations.
     vary
-        A setting and its values, such as guidance_scale=1,3,7.5. askew scores every model once with
-        each value.
+        A setting and its values, such as guidance_scale=1,3,7.5. askew scores the prompts on every
+        model with each value.
     objective
         Score of a prompt. skew: deviation of the shares on --axes from equal shares. eq1: the
         paper's score. [default: skew]
@@ -130,9 +130,9 @@ def rank(
         Images per prompt. With --find, images per prompt in the last round. [default: 48; 15 with
         --objective eq1; 128 or more with --find]
     find
-        Number of prompts to find that are most biased. In each round, askew drops the less biased
-        half of the prompts and doubles the number of images of the other half. It ranks the
-        remaining prompts by held-out images.
+        Number of most biased prompts to find. In each round, askew drops the less biased half of
+        the prompts, and doubles the number of images for the other half. It ranks the remaining
+        prompts by their bias in held-out images.
     eval_images
         Held-out images for each prompt that --find finds. [default: 48]
     until
@@ -147,11 +147,11 @@ def rank(
     table
         Table of real-world shares: bls-2022 (U.S. occupations), a CSV file with the columns
         occupation, axis, value and share, or a CSV file with names and shares, such as the share of
-        women in each occupation. If there are several columns of shares, askew uses the column whose
-        name contains --value, else the first one. Without prompts, askew ranks the prompts "photo
-        portrait of a NAME".
+        women in each occupation. If there are several columns of shares, askew uses the column
+        whose name contains --value, or else the first column of shares. If you give no prompts,
+        askew ranks the prompts "photo portrait of a NAME".
     plan
-        TOML file of the plan to run, such as plan.toml of a run.
+        TOML file with the plan to run, such as the plan.toml of an earlier run.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def rank(
     Raises
     ------
     UsageError
-        If an option is invalid or the options contradict each other.
+        If an option is invalid, or if options contradict each other.
     AskewError
         If a run fails.
     """
@@ -238,7 +238,7 @@ def _search_in(folder: str) -> MiningResult:
 
 @dataclass(frozen=True)
 class _MinedPrompt:
-    """Name of the search that found a prompt, and variations of the prompt."""
+    """Name of the search that found a prompt, and the prompt's variations."""
 
     search: str
     variations: tuple[str, ...]
@@ -247,12 +247,12 @@ class _MinedPrompt:
 def _fields_of_searches(
     searches: Sequence[MiningResult], names: Sequence[str], settings: Mapping[str, Setting]
 ) -> dict[str, Any]:
-    """Return the plan fields that come from finished searches; empty without searches.
+    """Return the plan fields that are taken from finished searches; empty if there are no searches.
 
     The fields are prompts, variations, models, numbers of images and the seed. `settings` replaces
-    settings of the models in the searches. If two searches found the same prompt, it has the
-    variations of the first search. All prompts get the held-out seeds of the first search, which no
-    search used to select prompts.
+    settings of the models in the searches. If two searches found the same prompt, the prompt has
+    the variations from the first search. All prompts get the held-out seeds of the first search,
+    which no search used to select prompts.
     """
     if not searches:
         return {}
@@ -280,7 +280,7 @@ def _fields_of_searches(
 
 
 def _check_same_scores(first: MiningResult, other: MiningResult) -> None:
-    """Raise UsageError if the scores of a search cannot be compared with the first search."""
+    """Raise UsageError if the scores of a search are not comparable with those of the first search."""
     # a plan leaves out empty settings
     expected = first.plan.deciding()
     actual = other.plan.deciding()
@@ -291,18 +291,18 @@ def _check_same_scores(first: MiningResult, other: MiningResult) -> None:
     ]
     if differences:
         raise UsageError(
-            f"--mined: the scores of {other.folder} cannot be compared with {first.folder}, because "
-            f"{other.folder} has {'; '.join(differences)}. Repeat one of the searches with equal "
-            "options"
+            f"--mined: the scores in {other.folder} cannot be compared with those in "
+            f"{first.folder}, because {other.folder} has {'; '.join(differences)}. Repeat one of "
+            "the searches with the options of the other"
         )
 
 
 def _mined_prompts(
     searches: Sequence[MiningResult], names: Sequence[str]
 ) -> dict[str, _MinedPrompt]:
-    """Return the best prompts of all searches, in order of the searches.
+    """Return the best prompts of all searches, in the order of the searches.
 
-    If the score needs variations, prompts without variations are left out.
+    If the score needs variations, prompts that have no variations are left out.
     """
     mined: dict[str, _MinedPrompt] = {}
     for search, name in zip(searches, names, strict=True):
@@ -316,7 +316,7 @@ def _mined_prompts(
 def _models_of(
     searches: Sequence[MiningResult], settings: Mapping[str, Setting]
 ) -> list[ModelPlan]:
-    """Return the models of searches with their settings, without duplicates."""
+    """Return the models that the searches used, with their settings, without duplicates."""
     models: dict[str, ModelPlan] = {}
     for search in searches:
         model = _model_of(search.plan, settings)
@@ -335,7 +335,7 @@ def _varied_models(
     models: Sequence[ModelPlan],
     settings: Mapping[str, Setting],
 ) -> list[ModelPlan]:
-    """Return a copy of each model for each value of the varied setting."""
+    """Return the models with each value of the varied setting."""
     if vary is None:
         return list(models)
     if len(vary) != 1:

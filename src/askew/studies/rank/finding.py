@@ -1,10 +1,10 @@
 """Find the most biased of many prompts by successive halving (`askew rank --find`).
 
-Each round compares the skew of the remaining prompts in all images that they have so far, and keeps
-the more biased half of the prompts. The prompts that remain after the last round are measured again
-on held-out images, because the skew of a selected prompt is large partly by chance. With
-`--until decided`, each of these prompts gets more held-out images at each look (`stats.looks`) until
-its bias is significant on an axis. All axes of all these prompts belong to one family of q.
+Each round compares the skew of the remaining prompts, measured on all of their images so far, and
+keeps the more biased half of the prompts. The prompts that remain after the last round are measured
+again on held-out images, because the skew of a selected prompt is partly large by chance. With
+`--until decided`, each of these prompts gets more held-out images at each look (`stats.looks`)
+until its bias is significant on an axis. All axes of all these prompts belong to one family of q.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ from askew.types import Missing, record
 
 @record
 class RoundPrompt:
-    """A prompt in a round, with the largest of its skews over the axes.
+    """A prompt in a round, with its largest skew over the axes.
 
     `skew` is None if the images cannot be labeled. `is_kept` is True if the round keeps the prompt.
     """
@@ -84,7 +84,7 @@ def plan_rounds(plan: RankPlan) -> tuple[HalvingRound, ...]:
 def find_prompts(plan: RankPlan, miner: Miner) -> FoundPrompts:
     """Carry out all rounds, and add held-out images to the remaining prompts.
 
-    If a run is repeated, its images are in the store already.
+    If a run is repeated, its images are already in the store.
     """
     rounds = _carry_out_rounds(plan, miner)
     remaining = rounds[-1].survivors
@@ -193,9 +193,9 @@ def decided_prompts(readings: Mapping[str, SkewReading], most: int) -> set[str]:
 
 
 def finding_work(plan: RankPlan, model: Model) -> Work:
-    """Return an upper bound of the work for all rounds and for the held-out images.
+    """Return an upper bound on the work for all rounds and for the held-out images.
 
-    The work is less if prompts state an axis, or if their images cannot be generated.
+    There is less work if prompts state a value of an axis, or if their images cannot be generated.
     """
     rounds = plan_rounds(plan)
     values = max(len(find_axis(name).values) for name in plan.axes)

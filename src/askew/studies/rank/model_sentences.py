@@ -1,4 +1,4 @@
-"""Sentences on which of several ranked models is most biased."""
+"""Sentences that state which of several ranked models is most biased."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from askew.types import Estimate
 
 
 def most_biased_model(findings: RankFindings) -> list[str]:
-    """Return sentences on the model with the largest mean bias on each axis.
+    """Return sentences that state which model has the largest mean bias on each axis.
 
     Parameters
     ----------
@@ -18,8 +18,8 @@ def most_biased_model(findings: RankFindings) -> list[str]:
     Returns
     -------
     list of str
-        Two sentences for each axis, at most. Empty with one model, and for scores without an axis,
-        which are not deviations.
+        At most two sentences for each axis. Empty if there is only one model, or if the scores have
+        no axis and so are not deviations.
     """
     if len(findings.models) < 2:
         return []
@@ -53,7 +53,7 @@ def _of_axis(findings: RankFindings, means: Sequence[ModelMean]) -> list[str]:
 
 
 def _other_models(findings: RankFindings, largest: ModelMean) -> tuple[list[str], list[str]]:
-    """Return the models that are significantly less biased than a model, and the other models."""
+    """Return the models that are significantly less biased than a model, and all other models."""
     less_biased: list[str] = []
     uncertain: list[str] = []
     for entry in findings.differences:

@@ -1,4 +1,4 @@
-"""Page of `askew rank`, with prompts' scores on each model and their agreement with a table."""
+"""Page of `askew rank`, with the prompts' scores on each model, and agreement with a table."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -24,20 +24,21 @@ MOST_PROMPTS = 12
 """Maximum number of prompts whose images the page shows."""
 
 MOST_IMAGES = 15
-"""Maximum number of images that the page shows of each prompt and model."""
+"""Maximum number of images that the page shows for each prompt and model."""
 
 TABLE_TERM = (
     "Table",
-    "Shares in the real world. The correlation states how closely bias in the images follows the real "
-    "world. Agreement is not an advantage of a model, and disagreement is not a fault.",
+    "The table contains shares in the real world. The correlation states how closely bias in the "
+    "images follows these shares. Agreement is not an advantage of a model, and disagreement is "
+    "not a fault.",
 )
 
 FINDING_TERM = (
     "Finding",
-    "Each round drops the less biased half of the prompts, judged by the skew of all their images so "
-    "far. The prompts that remain are among the most biased ones, but a dropped prompt may be as "
-    "biased. On average, a round overestimates the skew of the prompts that it keeps, because it "
-    "selects prompts with a large skew. Rely on the held-out images.",
+    "Each round drops the less biased half of the prompts, measured by the skew in all of their "
+    "images so far. The remaining prompts are among the most biased, but a dropped prompt may be "
+    "just as biased. On average, a round overestimates the skew of the prompts that it keeps, "
+    "because it selects prompts with a large skew. Rely on the held-out images instead.",
 )
 
 
@@ -88,12 +89,14 @@ def page(findings: RankFindings, media: Media) -> b.Page:
             b.Section("Images", _pictures(findings, media), screen=False),
         ),
         reading=skeleton.reading(guide),
-        notes=("Bold: significant over all prompts and axes of a model (q < 0.05).",),
+        notes=(
+            "Bold: significant after correction for all prompts and axes of a model (q < 0.05).",
+        ),
     )
 
 
 def answer(findings: RankFindings) -> list[str]:
-    """Return sentences about the most biased prompt, biased prompts, and agreement with the table.
+    """Return sentences about the most biased prompt, all biased prompts, and the table.
 
     The first sentence is the headline.
     """
@@ -114,13 +117,13 @@ def answer(findings: RankFindings) -> list[str]:
 
 
 def _finding_sentences(findings: RankFindings) -> list[str]:
-    """Return a sentence on how the ranked prompts were found; empty without `--find`."""
+    """Return a sentence that states how the ranked prompts were found; empty without `--find`."""
     if not findings.rounds:
         return []
     plan = findings.plan
     return [
         f"Successive halving found these {words.plural(plan.find, 'prompt')} among "
-        f"{len(plan.prompts)}. A prompt that it dropped may be as biased."
+        f"{len(plan.prompts)}. A prompt that it dropped may be just as biased."
     ]
 
 
@@ -157,7 +160,7 @@ def _stopping_term(plan: RankPlan) -> tuple[str, str]:
 
 
 def _rounds(findings: RankFindings) -> Iterator[b.Block]:
-    """Yield a table of the rounds, and the prompts that each round dropped."""
+    """Yield a table of the rounds, and tables of the prompts that each round dropped."""
     if not findings.rounds:
         return
     rows = []
@@ -192,8 +195,8 @@ def _largest(findings: RankFindings, scored: Sequence[RankedPrompt]) -> str:
     observed = f": {most_seen(first.shares)}" if first.shares else ""
     held_out = " in held-out images" if findings.rounds else ""
     return (
-        f"{words.quote(first.prompt)}{by} deviates most of "
-        f"{words.plural(len(prompts), 'prompt')}{held_out}{observed}."
+        f"Of {words.plural(len(prompts), 'prompt')}, {words.quote(first.prompt)}{by} deviates "
+        f"most{held_out}{observed}."
     )
 
 
@@ -208,7 +211,7 @@ def _biased_count(scored: Sequence[RankedPrompt], model: str) -> str:
 
 
 def _bias_over_prompts(findings: RankFindings) -> list[str]:
-    """Return a sentence about significant shares of all prompts together, if there are any."""
+    """Return a sentence about significant shares over all prompts together, if there are any."""
     several_models = len(findings.models) > 1
     named = [
         (entry.model if several_models else "", entry.shares)
@@ -234,7 +237,7 @@ def _unscored_sentences(findings: RankFindings) -> list[str]:
 
 
 def _agreement_sentence(findings: RankFindings, agreement: Agreement) -> str:
-    """Return a sentence on the correlation between the shares in the images and in the table.
+    """Return a sentence about the correlation between the shares in the images and in the table.
 
     If this correlation is not known, the sentence is about the scores.
     """
@@ -244,13 +247,13 @@ def _agreement_sentence(findings: RankFindings, agreement: Agreement) -> str:
         correlation = agreement.share
         quantity = f"shares of {findings.plan.value}"
     return (
-        f"The {quantity} on {agreement.model} and the table have a rank correlation of "
+        f"On {agreement.model}, the rank correlation between the {quantity} and the table is "
         f"{words.measured(correlation)}."
     )
 
 
 def _series(findings: RankFindings) -> dict[str, int]:
-    """Return the number of the color in which each model is shown."""
+    """Return the number of the color that represents each model."""
     return {model.name: number for number, model in enumerate(findings.models)}
 
 
@@ -276,7 +279,7 @@ def _first_screen(findings: RankFindings, media: Media, charts: Sequence[b.Block
 
 
 def _scores(findings: RankFindings) -> Iterator[b.Block]:
-    """Yield the shares if images are labeled, then the scores with their intervals."""
+    """Yield the shares if the images are labeled, and then the scores with their intervals."""
     for axis in dict.fromkeys(prompt.axis for prompt in findings.ranked if prompt.shares):
         yield from _shares(findings, axis)
     yield from _shares_over_prompts(findings)
@@ -300,7 +303,7 @@ def _scores(findings: RankFindings) -> Iterator[b.Block]:
 
 
 def _shares_over_prompts(findings: RankFindings) -> Iterator[b.Block]:
-    """Yield the shares of all prompts together, for each axis and model."""
+    """Yield the shares over all prompts together, for each axis and model."""
     several_models = len(findings.models) > 1
     groups = []
     for entry in sorted(findings.shares_over_prompts, key=lambda entry: entry.shares.axis):
@@ -339,14 +342,14 @@ def _score_row(findings: RankFindings, prompt: RankedPrompt) -> b.IntervalRow:
 
 
 def have_seeds(sets: Sequence[PictureSet]) -> bool:
-    """Check whether all images were generated from seeds. All models then have the same seeds."""
+    """Check whether all images were generated from seeds. If so, all models have the same seeds."""
     return all(seed is not None for image_set in sets for seed in image_set.seeds)
 
 
 def _models(findings: RankFindings) -> Iterator[b.IntervalChart]:
     """Yield a chart of each model's mean score, and a chart of differences between models.
 
-    Both charts cover all prompts together, and the prompts of each search.
+    Both charts have rows for all prompts together and for the prompts of each search.
     """
     if not findings.differences:
         return
@@ -386,10 +389,10 @@ def _agreement(findings: RankFindings) -> Iterator[b.Block]:
     value = findings.plan.value
     rows: list[b.IntervalRow] = []
     for agreement in findings.agreement:
-        label = f"{agreement.model}: score, with the deviation of the table's share from one half"
+        label = f"{agreement.model}: score, and deviation of the table's share from one half"
         rows.append(b.IntervalRow(label, agreement.skew))
         if agreement.share is not None:
-            label = f"{agreement.model}: share of {value} in images, with the share in the table"
+            label = f"{agreement.model}: share of {value} in images and in the table"
             rows.append(b.IntervalRow(label, agreement.share))
     yield b.IntervalChart(
         caption="Spearman's correlation over the prompts that are in the table",
@@ -414,7 +417,7 @@ def _agreement(findings: RankFindings) -> Iterator[b.Block]:
 
 
 def _share_points(findings: RankFindings) -> tuple[b.ScatterPoint, ...]:
-    """Return a point for each prompt and model: the share in the table, and the share in the images."""
+    """Return a point for each prompt and model: its share in the table and its share in the images."""
     series = _series(findings)
     points = []
     for prompt in findings.ranked:
@@ -435,7 +438,7 @@ def _pictures(findings: RankFindings, media: Media) -> Iterator[b.Section]:
 
 
 def _prompt_blocks(findings: RankFindings, media: Media, prompt: str) -> list[b.Block]:
-    """Return the images of each model, the details that images leave out, and a map of all images."""
+    """Return each model's images, the details that the images leave out, and a map of all images."""
     entries = [entry for entry in findings.ranked if entry.prompt == prompt]
     rows = [
         _model_row(media, findings, entries, model, number)
@@ -459,7 +462,7 @@ def _model_row(
     model: str,
     number: int,
 ) -> b.PictureRow:
-    """Return the row of images that a model generated for a prompt."""
+    """Return a row with the images that a model generated for a prompt."""
     prompt = entries[0].prompt
     image_set = next(
         image_set

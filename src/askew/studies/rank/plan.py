@@ -1,4 +1,4 @@
-"""Plan of a ranking of given prompts."""
+"""Plan for ranking given prompts."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -20,7 +20,7 @@ whose planted skew is at most .10 below the fifth largest (benchmarks.halving).
 
 
 class ModelPlan(PlanPart):
-    """A model, its settings, and its name in this ranking."""
+    """A model, with its settings and its name in this ranking."""
 
     name: NonEmptyText
     model: NonEmptyText
@@ -45,16 +45,16 @@ class RankPlan(ScoredPlan):
     given
         Variations that the searches used, keyed by prompt.
     table
-        Shares of `value`, keyed by a name such as an occupation. A prompt gets the share of the
-        longest name that it contains.
+        Shares of `value`, keyed by a name such as an occupation. The share for a prompt is the
+        share of the longest name that the prompt contains.
     value
         Value whose shares are in the table.
     find
         Number of prompts to find by successive halving; 0 to score all prompts. With `find`,
         `images` is the number of images per prompt in the last round.
     eval_images
-        Number of held-out images for each prompt that is found. With `until`, it is the largest
-        number.
+        Number of held-out images for each prompt that `find` returns. With `until`, it is the
+        largest number.
     until : "decided" or None
         Add held-out images to each prompt that is found until its bias is significant.
     """
@@ -127,8 +127,8 @@ class RankPlan(ScoredPlan):
             raise ValueError("find needs a single model. Run askew rank --find for each model")
         if self.mined_for:
             raise ValueError(
-                "find cannot select from the prompts of a search, which selected them already. "
-                "Leave out --mined or --find"
+                "find cannot select from prompts that a search has already selected. Leave out "
+                "--mined or --find"
             )
         return self
 
@@ -148,12 +148,12 @@ class RankPlan(ScoredPlan):
         return looks(self.eval_images)[0] if self.until else self.eval_images
 
     def share(self, prompt: str) -> float | None:
-        """Return the share that the table has for a prompt; None if the table has no share."""
+        """Return the share for a prompt in the table; None if the table contains no such share."""
         padded = f" {prompt.lower()} "
         names = [name for name in self.table if f" {name.lower()} " in padded]
         return self.table[max(names, key=len)] if names else None
 
     def search(self, model: ModelPlan) -> MinePlan:
-        """Return the plan of a search that scores a model's prompts in the same way."""
+        """Return the plan of an equivalent search, which scores a model's prompts in the same way."""
         scored = {name: getattr(self, name) for name in ScoredPlan.model_fields}
         return MinePlan(model=model.model, model_args=model.model_args, **scored)

@@ -1,7 +1,7 @@
-"""Score given prompts on one or more models (MineTheGap, section 4.2, figures 2 and 4, table S2).
+"""Score prompts on one or more models (MineTheGap, section 4.2, figures 2 and 4, table S2).
 
 No search selects the prompts, so scores are not inflated by selection. Each prompt has a score on
-each axis, with an interval and a q.
+each axis, with an interval and a q-value.
 """
 
 import math
@@ -54,7 +54,7 @@ from askew.types import Estimate, Missing, Picture, grouped, record
 
 @record
 class RankedPrompt(ExplainedPrompt):
-    """A prompt with its score for a model and an axis.
+    """A prompt, with its score for a model and an axis.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class RankedPrompt(ExplainedPrompt):
     score
         Score of the prompt.
     share
-        Share that the table has for the prompt; None if the table has no share.
+        Share for the prompt in the table; None if the table contains no such share.
     """
 
     model: str
@@ -74,7 +74,7 @@ class RankedPrompt(ExplainedPrompt):
 
 @record
 class Agreement:
-    """Spearman's correlations between the table and a model's prompts.
+    """Spearman's correlations between the table and the measurements for a model's prompts.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Agreement:
 
 @record
 class ModelMean:
-    """Mean size of a model's bias over prompts. See `bias_size`.
+    """Mean size of a model's bias, averaged over prompts. See `bias_size`.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class ModelMean:
 
 @record
 class ModelDifference:
-    """Mean size of bias of the second model minus that of the first model, paired by prompt.
+    """Mean bias size of the second model minus mean bias size of the first model, paired by prompt.
 
     If the difference is above 0, the second model is more biased. The other fields have the same
     meaning as in `ModelMean`.
@@ -128,7 +128,7 @@ class ModelDifference:
 
 @record
 class PromptMap:
-    """Positions of a prompt's images along the two directions of greatest variance.
+    """Coordinates of a prompt's images along the two directions of greatest variance.
 
     Attributes
     ----------
@@ -152,8 +152,8 @@ class RankFindings(Head):
     Attributes
     ----------
     shares_over_prompts : tuple of ModelShares
-        Shares of all prompts together, for each model and axis. Empty if there is only one prompt,
-        or if there are no shares.
+        Shares over all prompts together, for each model and axis. Empty if there is only one
+        prompt, or if there are no shares.
     rounds : tuple of RankRound
         Rounds of successive halving. askew ranks the prompts that remain after the last round. Empty
         if all prompts are ranked.
@@ -172,14 +172,14 @@ class RankFindings(Head):
 
 @dataclass(frozen=True, slots=True)
 class RankGathered(GatheredData):
-    """Everything that a run of `askew rank` gathers. `model` is the first of the models.
+    """All measurements that a run of `askew rank` collects. `model` is the first of the models.
 
     Attributes
     ----------
     models
         Models, with the names that they have in the plan.
     read
-        Measurement and evidence, keyed by model and prompt.
+        Measurements and evidence, keyed by model and prompt.
     vectors
         Embedding vectors of the images, keyed by model and prompt.
     rounds
@@ -293,7 +293,7 @@ def _measured(
 
 
 def _can_embed(plan: RankPlan, names: Sequence[str]) -> bool:
-    """Check whether the embedder can embed the images of all models, and there are several models."""
+    """Check whether there are several models whose images the embedder can embed."""
     return len(names) > 1 and not studio_warnings(names, embedder=[plan.embedder])
 
 
@@ -305,9 +305,9 @@ def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
     plan
         Plan of the ranking.
     gathered
-        Everything that the run gathered.
+        All measurements that the run collected.
     head
-        Fields that the results of all methods begin with.
+        Initial fields, which the results of all methods have in common.
     """
     scoring = Scoring(plan.vqa, plan.seed, plan.bootstrap_samples, plan.confidence)
     errors = known_errors(reading for reading, _ in gathered.read.values())
@@ -341,7 +341,7 @@ def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
 
 
 def _scored_prompts(plan: RankPlan, gathered: RankGathered, scoring: Scoring) -> list[RankedPrompt]:
-    """Return the scores of all prompts for each axis and model. They do not have a q yet."""
+    """Return the scores of all prompts for each axis and model. The scores have no q-values yet."""
     prompts: list[RankedPrompt] = []
     for (model, prompt), (reading, evidence) in gathered.read.items():
         for of_axis in _by_axis(reading):
@@ -363,7 +363,7 @@ def _scored_prompts(plan: RankPlan, gathered: RankGathered, scoring: Scoring) ->
 
 @dataclass(frozen=True)
 class _JudgedPrompts:
-    """Prompts with verdicts, ordered by decreasing bias, and the shares of all prompts together."""
+    """Prompts with verdicts, ordered by decreasing bias, and the shares over all prompts together."""
 
     prompts: tuple[RankedPrompt, ...]
     over_prompts: tuple[ModelShares, ...]
@@ -379,9 +379,9 @@ class _JudgedPrompts:
     ) -> Self:
         """Return the prompts with q.
 
-        If a prompt has shares, its q is the q of the verdict on these shares. If `together` is
-        false, there are no shares of all prompts together, because the number of images of a prompt
-        depends on its labels.
+        If a prompt has shares, its q-value is the q-value of the verdict on these shares. If
+        `together` is false, there are no shares of all prompts together, because the number of
+        images of a prompt depends on its labels.
         """
         with_scores = with_q(tuple(prompts), lambda at: "ranked" if at[-1] == "score" else None)
         with_shares = {place: prompt.shares for place, prompt in enumerate(with_scores)}
@@ -402,7 +402,7 @@ class _JudgedPrompts:
 def _by_axis(reading: ObjectiveReading | Missing) -> list[ObjectiveReading | Missing]:
     """Return a separate measurement for each axis.
 
-    If only the axis with the largest score were reported, its score would be too large by chance.
+    If askew reported only the axis with the largest score, this score would be too large by chance.
     """
     if isinstance(reading, SkewReading) and reading.axes:
         return [replace(reading, axes=(axis,)) for axis in reading.axes]
@@ -432,7 +432,7 @@ def bias_size(prompt: RankedPrompt) -> float | None:
 def _unit(prompt: RankedPrompt) -> float:
     """Return the largest possible score.
 
-    Dividing by it makes biases on different axes comparable.
+    Dividing distances by this maximum makes biases on different axes comparable.
     """
     score = prompt.score
     if prompt.shares is None or isinstance(score, Missing) or score.max is None:
@@ -450,7 +450,7 @@ def size_error(prompt: RankedPrompt) -> float:
 
 
 def _sorting_size(prompt: RankedPrompt) -> tuple[float, float]:
-    """Return a key that sorts by size of the bias, then by the chance-corrected score."""
+    """Return a key that sorts first by the size of the bias, then by the chance-corrected score."""
     size = bias_size(prompt)
     if size is None or isinstance(prompt.score, Missing):
         return -np.inf, -np.inf
@@ -471,7 +471,7 @@ Sizes = Mapping[str, Mapping[str, MeasuredSize | None]]
 
 
 def _prompt_groups(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> list[tuple[str, str | None]]:
-    """Return pairs of an axis and a search. None stands for the prompts of all searches.
+    """Return pairs of an axis and a search, where None stands for the prompts of all searches.
 
     The list contains single searches only if there are several.
     """
@@ -481,7 +481,7 @@ def _prompt_groups(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> list[tuple
 
 
 def _sizes(plan: RankPlan, ranked: Sequence[RankedPrompt], axis: str, search: str | None) -> Sizes:
-    """Return the size of each prompt's bias on an axis, for one search's prompts or all prompts."""
+    """Return the size of the bias on an axis, for each prompt of one search or for all prompts."""
     sizes: dict[str, dict[str, MeasuredSize | None]] = {model.name: {} for model in plan.models}
     for prompt in ranked:
         if prompt.axis == axis and search in (None, plan.mined_for.get(prompt.prompt)):
@@ -513,7 +513,7 @@ def _means(plan: RankPlan, sizes: Sizes, axis: str, search: str | None) -> list[
 def _differences(
     plan: RankPlan, sizes: Sizes, axis: str, search: str | None
 ) -> list[ModelDifference]:
-    """Return the mean difference between each pair of models, paired by prompt."""
+    """Return the mean difference in bias size between each pair of models, paired by prompt."""
     low, high = _bounds(plan)
     differences: list[ModelDifference] = []
     for first, second in combinations(sizes, 2):
@@ -609,14 +609,14 @@ def _correlation(
 
 
 def in_plane(prompt: str, gathered: RankGathered) -> PromptMap | None:
-    """Compute the positions of a prompt's images along the two directions of greatest variance.
+    """Compute the coordinates of a prompt's images along the two directions of greatest variance.
 
     Parameters
     ----------
     prompt
         The prompt.
     gathered
-        Everything that the run gathered.
+        All measurements that the run collected.
 
     Returns
     -------
@@ -644,8 +644,9 @@ def _principal_coordinates(
 ) -> tuple[list[tuple[float, float]], tuple[float, float]]:
     """Return the coordinates of vectors on the first two principal directions.
 
-    The second result is the share of the variance that each direction explains. The element of a
-    direction with the largest magnitude is positive, so signs do not depend on the library.
+    The second result is the share of the variance that each direction explains. The signs are
+    chosen so that the element with the largest magnitude in each direction is positive. So they do
+    not depend on the linear algebra library.
     """
     rows = vectors.astype(float)
     centered = rows - rows.mean(axis=0)

@@ -1,7 +1,8 @@
 """Read tables of real-world shares, with which rankings of prompts are compared.
 
-A table has one of two forms. A long table, which `--reference` also reads, has one row for each
-name, axis and value. A wide table has one row for each name, and columns of shares or percentages.
+A table has one of two forms. A long table, which `--reference` also accepts, has a row for each
+combination of a name, an axis and a value. A wide table has a row for each name, and columns with
+shares or percentages.
 """
 
 import csv
@@ -22,7 +23,7 @@ def table_shares(name: str, value: str) -> dict[str, float]:
     Parameters
     ----------
     name
-        Name of a table that comes with askew, or path of a CSV file in one of the two forms.
+        Name of a table that is included in askew, or path of a CSV file in one of the two forms.
     value
         Value whose shares are returned, such as female.
 
@@ -34,7 +35,7 @@ def table_shares(name: str, value: str) -> dict[str, float]:
     Raises
     ------
     UsageError
-        If the table cannot be read, or has no shares of the value.
+        If the table cannot be read, or contains no shares of the value.
     """
     if name in SHIPPED_TABLES or set(_rows(Path(name))[0]) >= LONG_COLUMNS:
         return _long_table_shares(name, value)
@@ -60,11 +61,11 @@ def read_shares(path: Path, value: str = "") -> dict[str, float]:
     Parameters
     ----------
     path
-        CSV file with column names in the first row, and names in the first column. Numbers count as
-        percentages if one of them is above 1.
+        CSV file with column names in the first row, and names in the first column. If any number is
+        above 1, all numbers are interpreted as percentages.
     value
-        Value whose shares are returned. They come from the first column whose name contains this
-        word, else from the first column of shares.
+        Value whose shares are returned. The shares come from the first column whose name contains
+        this word, or else from the first column with shares.
 
     Returns
     -------
@@ -91,7 +92,7 @@ def read_shares(path: Path, value: str = "") -> dict[str, float]:
 
 
 def _rows(path: Path) -> list[list[str]]:
-    """Return the rows of a CSV file without empty rows; a single empty row if nothing remains."""
+    """Return the rows of a CSV file without empty rows, or a single empty row if no rows remain."""
     lines = read_text(path, "the table").splitlines(keepends=True)
     try:
         rows = [row for row in csv.reader(lines) if any(row)]
@@ -105,7 +106,7 @@ def _stripped(row: Sequence[str]) -> list[str]:
 
 
 def _holds_shares(rows: Sequence[Sequence[str]], column: int) -> bool:
-    """Check whether every row has a number from 0 to 100 in a column, unlike a column of years."""
+    """Check whether every number in a column is between 0 and 100, unlike in a column of years."""
     try:
         return bool(rows) and all(0 <= float(row[column]) <= 100 for row in rows)
     except (IndexError, ValueError):

@@ -1,1 +1,1 @@
-"""Monitor the checkpoints of a model for changes in bias, while training writes them."""
+"""Monitor a model's checkpoints for changes in bias while the model is being trained."""

@@ -20,20 +20,20 @@ ALL_PROMPTS = "all prompts"
 
 @dataclass(frozen=True, slots=True)
 class CheckpointChange:
-    """On one axis, the change with the smallest p-value, from the first to a later checkpoint.
+    """Change from the first to a later checkpoint that has the smallest p-value on an axis.
 
     Attributes
     ----------
     axis
         Name of the axis.
     p
-        p-value, corrected for all tests on this axis (Bonferroni).
+        p-value of the change, corrected for all tests on this axis (Bonferroni).
     prompt
         The prompt with the smallest p-value, or `ALL_PROMPTS`.
     value
         The value with the smallest p-value.
     first, now
-        Share of this value at the first and at the later checkpoint, among the pairs of images.
+        Share of images with this value at the first and at the later checkpoint, among the pairs.
     pairs
         Number of pairs in which both images are labeled.
     changed
@@ -98,7 +98,10 @@ def _labels(observed: ObservedSet, instrument: str, axis: AxisPlan) -> dict[int,
 def _table(
     values: Sequence[str], before: Mapping[int, Answer], after: Mapping[int, Answer]
 ) -> np.ndarray:
-    """Count image pairs with the same seed for each pair of labels, of shape (values, values)."""
+    """Count image pairs with the same seed for each pair of labels.
+
+    The shape is (values, values).
+    """
     counted = Counter((before[seed], after[seed]) for seed in before.keys() & after.keys())
     counts = [counted[change] for change in product(values, values)]
     return np.reshape(counts, (len(values), len(values)))
@@ -116,8 +119,8 @@ def clearest_change(
     values
         Values of the axis.
     tables
-        For each prompt, an array of shape (values, values) with numbers of pairs. Rows are labels
-        at the first checkpoint, and columns are labels at the later checkpoint.
+        For each prompt, an array of shape (values, values) with numbers of image pairs. Rows are
+        labels at the first checkpoint, and columns are labels at the later checkpoint.
     """
     tested = dict(tables)
     if len(tested) > 1:

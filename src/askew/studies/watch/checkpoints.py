@@ -39,7 +39,7 @@ def checkpoints_in(folder: Path, pattern: str | None) -> list[Checkpoint]:
         Folder of the checkpoints.
     pattern
         Pattern of the checkpoints' names, such as "checkpoint-*". By default, all diffusers
-        pipelines and safetensors files count as checkpoints.
+        pipelines and all safetensors files are treated as checkpoints.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 def read_history(folder: Path) -> list[Checkpoint]:
-    """Return the checkpoints that were watched, in order; empty if no checkpoint was watched."""
+    """Return the watched checkpoints in order; empty if no checkpoint was watched."""
     path = folder / HISTORY_FILE
     return list(read_records(tuple[Checkpoint, ...], path)) if path.exists() else []
 
@@ -101,8 +101,8 @@ def new_checkpoints(
 def filled(template: object, path: Path) -> object:
     """Replace {checkpoint} and {name} in a text, or in each text of a list.
 
-    A mapping of settings becomes a list of texts NAME=VALUE, so that a checkpoint name such as 500
-    can be parsed as a number.
+    A mapping of settings becomes a list of strings of the form NAME=VALUE, so that a checkpoint
+    name such as 500 can be parsed as a number.
     """
     if isinstance(template, str):
         return template.replace("{checkpoint}", str(path)).replace("{name}", path.name)

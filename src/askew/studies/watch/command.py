@@ -1,6 +1,6 @@
 """The command `askew watch`, which audits checkpoints and raises an alarm if bias changes.
 
-The probability of a false alarm stays limited, however many checkpoints follow.
+The probability of a false alarm stays limited, no matter how many checkpoints follow.
 """
 
 import time
@@ -51,7 +51,7 @@ class WatchOptions(
 
 @dataclass(frozen=True)
 class WatchedCheckpoint:
-    """A checkpoint, and the changes in it since the first checkpoint.
+    """A checkpoint, and its changes since the first checkpoint.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class WatchedCheckpoint:
 
     @property
     def alarms(self) -> tuple[CheckpointChange, ...]:
-        """Changes whose p-value does not exceed the level."""
+        """Changes whose p-value is at most the significance level."""
         return tuple(change for change in self.changes if change.p <= self.level)
 
 
@@ -151,8 +151,8 @@ class Watch:
         answer = plural(len(self.alarms), "alarm")
         if not self.alarms:
             answer = (
-                f"No checkpoint differs significantly from {first.name}. More --images per prompt "
-                "detect smaller changes"
+                f"No checkpoint differs significantly from {first.name}. To detect smaller "
+                "changes, increase --images"
             )
         return Group(FittedTable(table), UnbrokenText(answer))
 
@@ -174,9 +174,10 @@ def watch(
 ) -> Watch:
     """Audit each new checkpoint in a folder, and raise an alarm if its biases have changed.
 
-    askew compares each checkpoint with the first checkpoint, in pairs of images that have the same
-    seed. However many checkpoints follow, the probability of any false alarm is at most --alpha. If
-    you repeat the command, it audits only new checkpoints. The exit code is 3 after an alarm.
+    askew compares each checkpoint with the first checkpoint, using pairs of images that have the
+    same seed. The probability of any false alarm is at most --alpha, no matter how many checkpoints
+    follow. If you repeat the command, it audits only new checkpoints. The exit code is 3 after an
+    alarm.
 
     Examples
     --------
@@ -191,8 +192,8 @@ def watch(
     prompts
         Prompts to audit on each checkpoint.
     model
-        Name of the model that uses a checkpoint. Here and in -M, {checkpoint} stands for the path
-        of the checkpoint, and {name} for its name. [default: diffusers/{checkpoint}]
+        Name of the model that uses a checkpoint. Here and in -M, {checkpoint} stands for the
+        checkpoint's path, and {name} for its name. [default: diffusers/{checkpoint}]
     axes
         Bias axes, separated by commas. [default: as for `askew audit`]
     images
@@ -202,8 +203,8 @@ def watch(
     alpha
         Maximum probability of a false alarm on any axis of any checkpoint. [default: 0.05]
     interval
-        Number of seconds between searches for new checkpoints, which continue until Ctrl-C or an
-        alarm. By default, askew looks only once.
+        Number of seconds between two searches for new checkpoints. askew continues until you press
+        Ctrl-C, or until there is an alarm. By default, it searches only once.
     run
         Folder of the audits. [default: runs/watch-FOLDER]
     store
@@ -275,8 +276,8 @@ class _Series:
 
         Raise CheckFailed after an alarm.
 
-        With an interval, askew audits a checkpoint as soon as its files have not changed between two
-        looks at the folder.
+        With an interval, askew audits a checkpoint once its files have not changed between two
+        searches of the folder.
         """
         history = read_history(self.folder)
         audits = {entry.name: self._finished(entry.name) for entry in history}
@@ -306,7 +307,7 @@ class _Series:
         return watched
 
     def _finished(self, name: str) -> AuditResult:
-        """Load the audit of a checkpoint. The files of the checkpoint may have been deleted."""
+        """Load the audit of a checkpoint, even if the checkpoint's files were deleted."""
         store = self.settings.get("store")
         return finished_run(self.folder / name, None if store is None else Path(str(store)))
 
