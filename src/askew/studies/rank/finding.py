@@ -2,7 +2,7 @@
 
 Each round compares the skew of the remaining prompts, measured on all of their images so far, and
 keeps the more biased half of the prompts. The prompts that remain after the last round are measured
-again on held-out images, because the skew of a selected prompt is partly large by chance. With
+again on held-out images, because the skew of a selected prompt is large partly by chance. With
 `--until decided`, each of these prompts gets more held-out images at each look (`stats.looks`)
 until its bias is significant on an axis. All axes of all these prompts belong to one family of q.
 """
