@@ -133,7 +133,7 @@ def test_predicted_deviations_are_shown_with_measured_ones(mitigated: Mitigation
     assert ends(gender.predicted)[1] > 0.03
     within = sum(entry.as_predicted for entry in technique.axes)
     assert (
-        f"{within} of 3 measured deviations lie in the predicted interval"
+        f"{within} of 3 measured deviations lie within their predicted interval"
         in mitigated.report.read_text(encoding="utf-8")
     )
 
@@ -154,7 +154,7 @@ def test_a_page_of_several_prompts_shows_each(tmp_path: Path) -> None:
     )
     page = result.report.read_text(encoding="utf-8")
     assert all(
-        f"“{prompt}”: the images of a column have the same seed" in page for prompt in prompts
+        f"“{prompt}”: images in the same column have the same seed" in page for prompt in prompts
     )
     for technique in result.findings.techniques:
         assert f"% of {technique.axes[0].followed.n}" in page
@@ -267,7 +267,7 @@ def test_a_run_killed_before_its_evaluation_continues(
         ),
         (
             ["--axes", "gender", "--priority", "gender=high"],
-            "weights must be numbers, such as gender=2,age=1",
+            "weights must be numbers, as in gender=2,age=1",
         ),
         (["--axes", "gender", "--technique", "fair"], "fair"),
         (

@@ -1,4 +1,4 @@
-"""Joint mitigation of several biases, with an evaluation on held-out images."""
+"""Method `mitigate`: mitigate several biases together, and evaluate on held-out images."""
 
 from functools import partial
 

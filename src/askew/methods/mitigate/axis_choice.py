@@ -1,9 +1,9 @@
-"""Choice of the axes whose mitigation brings all axes closest to their references (InterMit).
+"""Choose the axes whose mitigation brings all axes closest to their references (InterMit).
 
-A mitigation of some axes uses prompts that state all combinations of their values, so that each
-value gets its target share. The deviation that remains is predicted from the Intersectional
-Sensitivities of `askew interact` (`stats.axis_effects`). These are computed from images of the
-prompt and of its counterfactuals. The mean deviation of a prompt is the mean over all axes,
+To mitigate some axes, askew uses prompts that state all combinations of their values, so that each
+value gets its target share. askew predicts the remaining deviation from the Intersectional
+Sensitivities that `askew interact` measures (`stats.axis_effects`). They are computed from images
+of the prompt and of its counterfactuals. The mean deviation of a prompt is the mean over all axes,
 weighted by the priorities.
 """
 
@@ -28,7 +28,7 @@ from askew.types import Estimate
 METHOD = "bootstrap of the planning images, normal"
 
 SAMPLES = 200
-"""Number of bootstrap tables drawn for the interval of a prediction."""
+"""Number of bootstrap tables drawn to compute the interval of a prediction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,10 @@ class Prediction:
     Attributes
     ----------
     axes : mapping of axis to Estimate
-        Deviation of each axis.
+        Predicted deviation of each axis.
     overall : Estimate or None
-        Mean deviation of all axes, weighted by the priorities. None if it was not requested.
+        Predicted mean deviation of all axes, weighted by the priorities. None if it was not
+        requested.
     """
 
     axes: Mapping[str, Estimate]
@@ -49,16 +50,16 @@ class Prediction:
 
 @dataclass(frozen=True)
 class AxisSelection:
-    """Axes that were selected for a mitigation.
+    """Selection of the axes to mitigate.
 
     Attributes
     ----------
     candidates : sequence of str
-        The possible axes.
+        Names of the axes that could be selected.
     ranked : sequence of Subset
         All subsets of the requested size, best first. Empty if there are too many subsets.
     greedy : sequence of Subset
-        The empty subset, then the subset after each step of the greedy rule.
+        The subset after each step of the greedy rule, starting with the empty subset.
     """
 
     candidates: Sequence[str]
@@ -67,7 +68,7 @@ class AxisSelection:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Axes of the best subset; of the greedy subset if there are too many to compare."""
+        """Axes of the best subset; if there are too many subsets, axes of the greedy subset."""
         return self.names(self.ranked[0] if self.ranked else self.greedy[-1])
 
     def names(self, subset: Subset) -> tuple[str, ...]:
@@ -77,19 +78,19 @@ class AxisSelection:
 
 @dataclass(frozen=True)
 class DeviationModel:
-    """Predictor of the deviations of all axes, for some prompts.
+    """Predictor of the deviations of all axes after a mitigation, for some prompts.
 
     Attributes
     ----------
     plan : MitigationPlan
-        Plan of the mitigation. Its target axes are the candidates of a choice.
+        Plan of the mitigation. Its target axes are the candidates for a selection.
     axes : mapping of prompt to sequence of str
-        Names of all axes, for each prompt.
+        Names of all axes of each prompt.
     effects : mapping of prompt to AxisEffects
-        Pooled effects.
+        Pooled effects of mitigating an axis on all axes.
     sampled, unbiased : mapping of prompt to AxisEffects
         Pooled effects in bootstrap samples of the images, and in samples from populations without a
-        deviation. They give the intervals.
+        deviation. The intervals are computed from these effects.
     """
 
     plan: MitigationPlan
@@ -100,7 +101,7 @@ class DeviationModel:
 
     @classmethod
     def of(cls, plan: MitigationPlan, all_tables: Sequence[PolicyTables]) -> Self:
-        """Return the model that predicts the deviations of some prompts.
+        """Build the model from the tables of some prompts.
 
         Parameters
         ----------
@@ -142,7 +143,7 @@ class DeviationModel:
         )
 
     def intermit_steps(self, bound: float) -> tuple[str, ...]:
-        """Return the axes that InterMit's greedy rule selects, in the order of its steps.
+        """Return the axes that InterMit's greedy rule selects, in order of selection.
 
         Parameters
         ----------
@@ -158,7 +159,7 @@ class DeviationModel:
         return tuple(self.plan.target_axes[member] for member in path[-1].members)
 
     def cost(self, members: tuple[int, ...]) -> float:
-        """Return the mean deviation of all axes that is predicted to remain after a mitigation.
+        """Predict the mean deviation of all axes that remains after a mitigation.
 
         Parameters
         ----------
@@ -169,7 +170,7 @@ class DeviationModel:
         return float(_mean(self.effects, tuple(sorted(members))))
 
     def overall(self, names: Sequence[str]) -> Estimate:
-        """Predict the mean deviation of all axes over all prompts.
+        """Predict the mean deviation over all axes and prompts, with an interval.
 
         Parameters
         ----------
@@ -185,7 +186,7 @@ class DeviationModel:
         )
 
     def predicted(self, text: str, names: Sequence[str]) -> Prediction:
-        """Predict the deviation of each axis of a prompt, and their mean.
+        """Predict the deviation of each axis of a prompt, and the mean deviation.
 
         Parameters
         ----------
@@ -207,7 +208,7 @@ class DeviationModel:
         return Prediction(axes=axes, overall=overall)
 
     def mean_sensitivities(self) -> dict[str, float]:
-        """Return the mean Intersectional Sensitivity of each candidate axis, bias-corrected.
+        """Return each candidate's mean Intersectional Sensitivity, bias-corrected.
 
         The mean is taken over all axes, weighted by the priorities, and over all prompts.
         """
@@ -222,15 +223,15 @@ class DeviationModel:
 
 
 def _mean(effects: Mapping[str, AxisEffects], members: tuple[int, ...]) -> Floats:
-    """Return the mean deviation over all axes and prompts."""
+    """Average the remaining deviation over all axes and prompts."""
     means = [of_prompt.mean_remaining(members) for of_prompt in effects.values()]
     return np.asarray(np.mean(means, axis=0))
 
 
 def _estimate(value: Floats, samples: Floats, unbiased: Floats, level: float) -> Estimate:
-    """Return a prediction with a normal interval, whose standard error comes from the samples.
+    """Return a prediction with a normal interval. Its standard error comes from the samples.
 
-    The interval contains 0 if predictions for populations without a deviation are often as large.
+    The interval contains 0 if predictions are often as large for populations without a deviation.
     """
     center = float(value)
     reach = float(samples.std(ddof=1)) * float(scipy.stats.norm.isf(tail(level)))
@@ -242,7 +243,7 @@ def _estimate(value: Floats, samples: Floats, unbiased: Floats, level: float) ->
 
 
 def _effect_counts(plan: MitigationPlan, tables: PolicyTables) -> EffectCounts:
-    """Count the labels in all image sets of a prompt, for all axes."""
+    """Count the labels on all axes in all image sets of a prompt."""
     names = [axis.name for axis in tables.prompt.closed]
     candidates = {axis.name: place for place, axis in enumerate(tables.target_axes)}
     affected = []
@@ -267,7 +268,7 @@ def _effect_counts(plan: MitigationPlan, tables: PolicyTables) -> EffectCounts:
 
 
 def _stated_counts(tables: PolicyTables, candidate: int, axis: AxisPlan) -> Floats:
-    """Return the counts of an axis's labels for each value of a candidate, of shape (K, m)."""
+    """Count an axis's m labels in the images that state each of a candidate's K values."""
     values = range(len(tables.target_axes[candidate].values))
     return np.array(
         [tables.observed_counts(tables.stated[candidate, value], [axis]) for value in values]

@@ -1,4 +1,4 @@
-"""Sentence, tables and chart on the choice of axes for a mitigation."""
+"""Describe the choice of axes for a mitigation in a sentence, tables and a chart."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from askew.pages import words
 from askew.pages.words import axis_label, capital, listing, measured, number, plural, quote, signed
 
 MOST_STEPS = 8
-"""Maximum number of steps of the greedy rule that the table shows."""
+"""Maximum number of steps of the greedy rule in the table."""
 
 
 def choice_sentence(choice: AxisChoice, candidates: int) -> str:
@@ -23,8 +23,8 @@ def choice_sentence(choice: AxisChoice, candidates: int) -> str:
     """
     axes = listing([axis_label(axis) for axis in choice.axes])
     return (
-        f"Of {plural(candidates, 'axis', 'axes')}, a mitigation of {axes} is predicted to bring all "
-        f"axes closest to their references (mean distance "
+        f"Out of {plural(candidates, 'axis', 'axes')}, mitigating {axes} is predicted to bring "
+        "all axes closest to their references (mean distance "
         f"{words.part(choice.unmitigated, 'mark')} → {measured(choice.predicted)})."
     )
 
@@ -32,7 +32,7 @@ def choice_sentence(choice: AxisChoice, candidates: int) -> str:
 def choice_blocks(
     choice: AxisChoice, techniques: Sequence[TechniqueFindings]
 ) -> tuple[b.Block, ...]:
-    """Return tables of subsets with predicted deviations, and of the steps of the greedy rule.
+    """Return tables of the best subsets, of the greedy rule's steps, and of each axis's effect.
 
     Parameters
     ----------
@@ -41,11 +41,14 @@ def choice_blocks(
     techniques
         Findings of the techniques, which contain the measured deviations.
     """
-    how = f"All {choice.compared:,} subsets of this size were compared."
+    how = f"askew compared all {choice.compared:,} subsets of this size."
     if not choice.compared:
-        how = "There are too many subsets of this size to compare all, so the greedy rule chose."
+        how = (
+            "There are too many subsets of this size to compare them all, so askew used the "
+            "greedy rule."
+        )
     text = (
-        f"{how} The distance that remains is predicted from the Intersectional Sensitivities of all "
+        f"{how} The remaining distance is predicted from the Intersectional Sensitivities of all "
         "axes to each mitigated axis."
     )
     subsets = [_subset_row(subset) for subset in choice.best]
@@ -59,13 +62,15 @@ def choice_blocks(
         blocks.append(
             b.Table("Subsets with the smallest predicted deviation", columns, tuple(subsets))
         )
-    blocks.append(b.Table("One axis after another, by the greedy rule", columns, tuple(steps)))
+    blocks.append(
+        b.Table(("Steps of the greedy rule, which adds one axis at a time"), columns, tuple(steps))
+    )
     effect = b.Table(
         "Mean Intersectional Sensitivity of all axes (positive: closer to the references)",
         ("Mitigated axis", "IS"),
         tuple(effects),
     )
-    blocks.append(b.Details("Effect of a mitigation of each axis", (effect,)))
+    blocks.append(b.Details("Effect of mitigating each axis", (effect,)))
     return tuple(blocks)
 
 
@@ -75,7 +80,7 @@ def _subset_row(subset: AxisSubset) -> tuple[str, str]:
 
 
 def _measured(techniques: Sequence[TechniqueFindings]) -> Iterator[b.Paragraph]:
-    """Yield sentences on the predicted and the measured mean distance under each technique."""
+    """Yield a sentence per technique on the predicted and the measured mean distance."""
     for entry in techniques:
         overall = entry.overall
         if overall is None:
@@ -86,14 +91,14 @@ def _measured(techniques: Sequence[TechniqueFindings]) -> Iterator[b.Paragraph]:
             predicted = f"predicted {measured(overall.predicted)}, "
         text = (
             f"{capital(entry.technique)} mitigates {axes}. Mean distance of all axes in images of "
-            f"{quote(entry.prompt, 60)}: {predicted}measured {number(overall.after)}, before "
-            f"{number(overall.before)}; change {measured(overall.change, 'signed')}."
+            f"{quote(entry.prompt, 60)}: {predicted}measured {number(overall.after)} (before: "
+            f"{number(overall.before)}), a change of {measured(overall.change, 'signed')}."
         )
         yield b.Paragraph(text)
 
 
 def overall_chart(techniques: Sequence[TechniqueFindings]) -> Iterator[b.IntervalChart]:
-    """Yield rows for the change in the mean distance of all axes under each technique.
+    """Yield a chart of how each technique changes the mean distance of all axes.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def mitigate(
     """Mitigate biases on several axes together, and measure the result on held-out images.
 
     The command writes one mitigation file per technique. Every command that generates images from
-    prompts accepts such a file with `--mitigation FILE`.
+    prompts accepts such a file as `--mitigation FILE`.
 
     Examples
     --------
@@ -59,34 +59,34 @@ def mitigate(
     prompts
         Prompts to mitigate.
     model
-        Model: studio, studio/planted, diffusers/ID-OR-PATH … [default: studio]
+        Model to mitigate: studio, studio/planted, diffusers/ID-OR-PATH … [default: studio]
     plan
-        TOML file of the plan to run, such as a run's plan.toml.
+        TOML file with the plan to run, such as the plan.toml of an earlier run.
     axes
         Target axes, separated by commas. [default with --choose-axes: BiasConnect's eight]
     choose_axes
-        Number of target axes to mitigate. askew chooses the axes whose mitigation is predicted,
-        from measured interactions, to bring all axes closest to their references. [default: all]
+        Number of target axes to mitigate. askew chooses those that, according to predictions from
+        measured interactions, bring all axes closest to their references. [default: all]
     techniques
-        Techniques to try, one at a time: prompts, intermit, or others listed by `askew models`.
-        [default: prompts]
+        Techniques to try, separated by commas: prompts, intermit, or others listed by `askew
+        models`. Each is applied separately. [default: prompts]
     monitor
         Axes to monitor in addition to the target axes. [default: BiasConnect's eight]
     target_shares
         AXIS=VALUE:SHARE,VALUE:SHARE. May be repeated. [default: uniform]
     priority
-        Weights of axes as AXIS=WEIGHT, separated by commas. [default: 1]
+        Weights of axes in the form AXIS=WEIGHT, separated by commas. [default: 1 for each axis]
     technique_args
         Setting of a technique, such as scale=4. With several techniques: fair-diffusion:scale=4.
     images
-        Images per prompt for planning. [default: 48; 24 with studio]
+        Number of images per prompt for planning. [default: 48; 24 with studio]
     eval_images
         Number of held-out images per prompt for the evaluation: this many before mitigation, and
         this many after each technique. [default: 96]
     max_stated
-        Maximum number of axes on which a prompt of a policy states a value. [default: 2]
+        Maximum number of axes on which a single prompt of a policy states a value. [default: 2]
     max_prompts
-        Maximum number of prompts of a policy; 0 for no limit. [default: 12]
+        Maximum number of prompts in a policy; 0 for no limit. [default: 12]
     tolerance
         Largest tolerated increase in the deviation of any axis. [default: 0.15]
     independence_weight
@@ -101,7 +101,8 @@ def mitigate(
     Raises
     ------
     UsageError
-        If the request cannot be met. A run that fails raises other kinds of AskewError.
+        If the request cannot be met. If the run itself fails, another subclass of AskewError is
+        raised.
     """
     o.only_known(options, MitigateOptions)
     settings = o.given(
@@ -149,7 +150,7 @@ def mitigate(
 
 
 def _target_shares(given: list[str]) -> dict[str, dict[str, float]]:
-    """Parse texts of the form AXIS=VALUE:SHARE,VALUE:SHARE, and return the shares for each axis."""
+    """Parse texts of the form AXIS=VALUE:SHARE,VALUE:SHARE into the shares for each axis."""
     shares: dict[str, dict[str, float]] = {}
     for text in given:
         of_text = given_shares(text, option="--target-shares").shares[""]
@@ -158,11 +159,12 @@ def _target_shares(given: list[str]) -> dict[str, dict[str, float]]:
 
 
 def _priorities(given: list[str]) -> dict[str, float]:
-    """Parse texts of the form AXIS=WEIGHT, and return the weight of each axis."""
+    """Parse texts of the form AXIS=WEIGHT into the weight of each axis."""
     weights = o.pairs(given, "--priority")
     try:
         return {axis: float(weight) for axis, weight in weights.items()}
     except ValueError as error:
         raise UsageError(
-            f"--priority {','.join(given)!r}: weights must be numbers, such as gender=2,age=1"
+            f"--priority {','.join(given)!r} is invalid: weights must be numbers, as in "
+            "gender=2,age=1"
         ) from error

@@ -1,4 +1,4 @@
-"""Findings of `askew mitigate`: changes in axes, pairs of axes, subject and images; cost."""
+"""Findings of `askew mitigate`: changes in axes, pairs of axes, subject and images, and cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from askew.types import Estimate, record
 
 @record
 class AxisChange:
-    """Deviation of an axis before and after a technique is applied.
+    """Deviation on an axis before and after a technique is applied.
 
     Attributes
     ----------
@@ -30,15 +30,16 @@ class AxisChange:
     is_target : bool
         True for a target axis, False for a monitored axis.
     before, after : Estimate or Missing
-        Deviation from the target shares, or from the reference of a monitored axis.
+        Deviation from the target shares or, on a monitored axis, from the reference.
     change : Estimate or Missing
         Debiased deviation after minus before. Negative: closer to the target.
     by_others : mapping of instrument to Estimate or Missing
-        The same change, based on the labels of the other instruments.
+        `change`, based on the labels of the other instruments.
     predicted : Estimate, Missing or None
         Deviation under the policy, as predicted from the planning images. None without a policy.
     followed : Estimate, Missing or None
-        Share of images whose label is the requested value. None without requests.
+        Share of images whose label is the value that the technique requested. None without
+        requests.
     """
 
     axis: str
@@ -52,12 +53,12 @@ class AxisChange:
 
     @property
     def fell(self) -> bool:
-        """True if the axis is significantly closer to its target."""
+        """True if the axis has moved significantly closer to its target."""
         return is_significant_change(self.change, -1)
 
     @property
     def doubted(self) -> list[str]:
-        """Instruments whose labels do not confirm a significant improvement."""
+        """Other instruments whose labels do not confirm a significant improvement."""
         if not self.fell:
             return []
         return [name for name, change in self.by_others.items() if not _excludes_zero(change, -1)]
@@ -80,7 +81,7 @@ class AxisChange:
 class PairChange:
     """Change in the association between two axes (Cramér's V).
 
-    V also rises when rare values become frequent.
+    Cramér's V also rises when rare values become more frequent.
 
     Attributes
     ----------
@@ -89,8 +90,8 @@ class PairChange:
     before, after : float
         Cramér's V in [0, 1].
     carried : float or None
-        V computed from the shares after mitigation and the odds ratios before. None if a value that
-        occurs after mitigation occurs in fewer than five images before.
+        V computed from the shares after mitigation and the odds ratios before mitigation. None if a
+        value that occurs after mitigation occurs in fewer than five images before mitigation.
     rise : Estimate or Missing
         V after minus before.
     """
@@ -111,7 +112,7 @@ class OverallChange:
     mitigated : tuple of str
         Axes that the technique mitigates.
     before, after : float
-        Mean of the debiased deviations of all axes.
+        Mean of the debiased deviations of all axes before and after.
     change : Estimate
         After minus before. Negative: closer to the references.
     predicted : Estimate, Missing or None
@@ -128,7 +129,7 @@ class OverallChange:
 
 @record
 class AxisSubset:
-    """A set of axes, and the mean deviation of all axes that is predicted if this set is mitigated.
+    """A set of axes, and the mean deviation of all axes predicted for a mitigation of this set.
 
     Attributes
     ----------
@@ -151,9 +152,10 @@ class AxisChoice:
     axes : tuple of str
         The chosen axes.
     compared : int
-        Number of compared subsets. 0 if there were too many to compare; then the greedy rule chose.
+        Number of compared subsets. 0 if there were too many subsets to compare, so that the greedy
+        rule chose the axes.
     unmitigated : Estimate
-        Predicted mean deviation of all axes without a mitigation.
+        Predicted mean deviation of all axes if no axis is mitigated.
     predicted : Estimate
         Predicted mean deviation if the chosen axes are mitigated.
     best : tuple of AxisSubset
@@ -161,8 +163,9 @@ class AxisChoice:
     greedy : tuple of AxisSubset
         Axes selected after each step of the greedy rule, which starts with no axis.
     sensitivities : mapping of axis to float
-        For each axis that can be chosen, the mean over all axes of their Intersectional Sensitivity
-        to this axis. Positive if mitigating this axis brings the axes closer to their references.
+        For each axis that can be chosen, the Intersectional Sensitivity to this axis, averaged over
+        all axes. Positive if mitigating this axis brings all axes closer to their references on
+        average.
     """
 
     axes: tuple[str, ...]
@@ -176,32 +179,32 @@ class AxisChoice:
 
 @record
 class TechniqueFindings:
-    """Changes in a prompt's images due to a technique.
+    """Changes in a prompt's images caused by a technique.
 
     Attributes
     ----------
     prompt, technique : str
-        Prompt and technique.
+        Prompt, and name of the technique.
     cost : float
-        Network evaluations per image, as a multiple of the evaluations without the technique.
+        Number of network evaluations per image, as a multiple of the number without the technique.
     axes : tuple of AxisChange
         Changes in target axes and monitored axes.
     pairs : tuple of PairChange
         Changes in the associations between axes.
     subject : Estimate, Missing or None
-        Share of images that show the prompt's occupation, after minus before. None for a prompt
-        without an occupation.
+        Change in the share of images that show the prompt's occupation, after minus before. None
+        for a prompt without an occupation.
     subject_before : Estimate, Missing or None
-        The same share before mitigation.
+        Share of images that show the prompt's occupation before mitigation.
     unlabeled : Estimate or Missing
-        Share of images without a label on a target axis, after minus before.
+        Change in the share of images without a label on a target axis, after minus before.
     nearness : Estimate, Missing or None
-        Mean cosine similarity between images and prompt, after minus before. None without an
-        embedder.
+        Change in the mean cosine similarity between images and prompt, after minus before. None
+        without an embedder.
     quality : Estimate, Missing or None
-        Kernel distance between the images before and after. None without an embedder.
+        Kernel distance between the images before and the images after. None without an embedder.
     overall : OverallChange or None
-        Change in the mean deviation of all axes. None unless a run chooses axes.
+        Change in the mean deviation of all axes. None if the run does not choose axes.
     """
 
     prompt: str
@@ -218,7 +221,7 @@ class TechniqueFindings:
 
     @property
     def helped(self) -> list[AxisChange]:
-        """Target axes that are significantly closer to their target."""
+        """Target axes that have moved significantly closer to their target."""
         return [change for change in self.axes if change.is_target and change.fell]
 
     @property
@@ -228,7 +231,7 @@ class TechniqueFindings:
 
     @property
     def built(self) -> list[PairChange]:
-        """Pairs of axes that are significantly more associated."""
+        """Pairs of axes that have become significantly more associated."""
         return [change for change in self.pairs if is_significant_change(change.rise)]
 
     @property
@@ -249,14 +252,14 @@ class MitigationFindings(Head):
     Attributes
     ----------
     shares : tuple of SetShares
-        Shares in the held-out images before and after. Verdicts are corrected separately for each
-        technique.
+        Shares in the held-out images before and after. q-values of the verdicts are corrected
+        separately for each technique.
     choice : AxisChoice or None
         Choice of the mitigated axes. None if all target axes are mitigated.
     mitigations : mapping of technique to str
         Content of the mitigation file for each technique.
     shares_over_prompts : tuple of SharesOverPrompts
-        Shares of all prompts together. Empty with one prompt.
+        Shares in the images of all prompts together. Empty with one prompt.
     """
 
     plan: MitigationPlan
@@ -283,22 +286,23 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
         Raises
         ------
         UsageError
-            If the run has no such technique.
+            If the run did not try this technique.
         """
         name = technique or self.plan.techniques[0]
         if name not in self.findings.mitigations:
             raise UsageError(
-                f"this run has no technique {name!r}; it has: {', '.join(self.findings.mitigations)}"
+                f"this run did not try the technique {name!r}; it tried: "
+                f"{', '.join(self.findings.mitigations)}"
             )
         return self.folder / f"mitigation-{name}.toml"
 
     @property
     def mitigation(self) -> Mitigation:
-        """Mitigation by the first technique. A model can be wrapped with it."""
+        """Mitigation by the first technique. A model can be wrapped with this mitigation."""
         return mitigation.load_mitigation(self.file())
 
     def extra_files(self) -> Mapping[str, bytes]:
-        """Return the mitigation file of each technique and all further files, keyed by name."""
+        """Return the mitigation files and the files that belong to them, keyed by name."""
         files = dict[str, bytes]()
         for technique, text in self.findings.mitigations.items():
             path = self.file(technique)
@@ -310,7 +314,7 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
 
 
 def is_significant_change(score: E, sign: int = 1) -> bool:
-    """Check whether a change has the given sign and is significant within its family of tests."""
+    """Check whether a change has the given sign and is significant after correction."""
     return (
         isinstance(score, Estimate)
         and score.q is not None

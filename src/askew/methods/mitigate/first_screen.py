@@ -1,4 +1,4 @@
-"""First screen of the page of `askew mitigate`: deviations before and after, with images."""
+"""Build the first screen of the page of `askew mitigate`: a chart of deviations, and images."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,14 +12,14 @@ from askew.parts.survey.sentences import not_significant
 from askew.types import Estimate
 
 SHOWN = 48
-"""Number of images shown before and after a technique."""
+"""Maximum number of images shown from before and from after a technique."""
 
 TARGETS = "Target axes"
-MONITORED = "Monitored axes (no target was set for them)"
+MONITORED = "Monitored axes (without a target)"
 
 
 def first_screen(findings: MitigationFindings, media: Media) -> b.FirstScreen:
-    """Return a chart of all deviations before and after the first technique, with images.
+    """Return a chart of all deviations before and after the first technique, and images.
 
     Parameters
     ----------
@@ -49,14 +49,14 @@ def change_chart(findings: MitigationFindings, entry: TechniqueFindings) -> b.Ch
         "Axis",
         rows,
         "Deviation",
-        note=f"0: the shares equal the target. {images} each.",
+        note=f"0: the shares equal the target. Before and after: {images} each.",
     )
 
 
 def family_sizes(techniques: Sequence[TechniqueFindings]) -> Mapping[bool, int]:
-    """Count the tested changes of target axes (key True) and of monitored axes (key False).
+    """Count the tested changes on target axes (key True) and on monitored axes (key False).
 
-    All techniques and prompts are in the same family of q-values.
+    q-values are corrected over all techniques and prompts together.
 
     Parameters
     ----------
@@ -87,14 +87,14 @@ def _row(change: AxisChange, tests: int) -> b.ChangeRow:
 
 
 def _brief(change: AxisChange) -> str:
-    """Describe the result of a non-significant test in a few words."""
+    """Describe a non-significant result in a few words; return "" for a significant one."""
     if not isinstance(change.change, Estimate) or change.fell or change.rose:
         return ""
     return f"n.s. ({words.probability(change.change.q, 'q')})"
 
 
 def _verdict(change: AxisChange, tests: int) -> str:
-    """Describe the result of the test of a change, within its family of tests."""
+    """Describe the result of the test of a change, given the number of tests in its family."""
     if not isinstance(change.change, Estimate):
         return "not tested"
     q = words.probability(change.change.q, "q")
@@ -108,7 +108,7 @@ def _verdict(change: AxisChange, tests: int) -> str:
 def _before_and_after(
     findings: MitigationFindings, media: Media, entry: TechniqueFindings
 ) -> Iterator[b.SortedImages]:
-    """Yield images before and after a technique, sorted by their label on the first target axis."""
+    """Yield images from before and after a technique, sorted by label on the first target axis."""
     targets = [change.axis for change in entry.axes if change.is_target]
     columns = []
     for image_set in findings.sets:

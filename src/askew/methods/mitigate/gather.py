@@ -1,4 +1,4 @@
-"""Collection of the data of `askew mitigate`: images for planning, refining and evaluation.
+"""Collect the data of `askew mitigate`: images for planning, refinement and evaluation.
 
 The three kinds of images have different seeds, so no image is used for both planning and
 evaluation. Images before and after a technique have the same seeds.
@@ -57,10 +57,16 @@ from askew.store.states import StateFile
 from askew.types import Missing, Picture, Prompt, Question
 
 SUBJECT = Question(table_question("occupation"), (), "occupation")
-"""Question whether an image still shows the subject of a prompt about people."""
+"""Question on the occupation shown in an image.
+
+It checks whether the image still shows the prompt's subject.
+"""
 
 TECHNIQUE_AXIS = "mitigation"
-"""Axis of the image sets after a technique. The value of this axis is the name of the technique."""
+"""Axis of the image sets that are generated with a technique.
+
+The value of such a set is the name of the technique.
+"""
 
 CHOSEN_BY_ASKEW = {"method", "targets", "policies", "prompts", "steps"}
 """Fields of a mitigation that users cannot set."""
@@ -75,17 +81,18 @@ class EvaluationSet:
     Attributes
     ----------
     technique : str or None
-        Name of the technique; None before any technique.
+        Name of the technique; None for images generated without a technique.
     observed : ObservedSet
         The images and their labels.
     asked : mapping of axis to sequence of str or None
-        Values that were requested for each image. None if nothing was requested.
+        Value that was requested for each image. None if no value was requested.
     subjects : sequence of Answer
-        Labels of the occupation.
+        Occupation shown in each image.
     vectors : mapping of int to array
-        Vectors of the images that are not missing, keyed by position. Empty without an embedder.
+        Embeddings of the images that are not missing, keyed by position. Empty if there is no
+        embedder.
     text : array or None
-        Vector of the prompt.
+        Embedding of the prompt.
     """
 
     technique: str | None
@@ -98,20 +105,21 @@ class EvaluationSet:
 
 @dataclass(frozen=True)
 class MitigationGathered(survey.SurveyData):
-    """Data of a mitigation.
+    """All data that a run of `askew mitigate` obtained.
 
     Attributes
     ----------
     predictions : mapping of technique to mapping of prompt to Prediction
-        Predicted deviations under the techniques that plan with images.
+        Predicted deviations under those techniques that are planned from images.
     selection : AxisSelection or None
-        How the axes to mitigate were chosen. None if all target axes are mitigated.
+        Selection of the axes to mitigate. None if all target axes are mitigated.
     deviations : DeviationModel or None
-        Model from which the axes were chosen. None without a choice.
+        Model whose predictions determined the selection. None if no axes were selected.
     techniques : mapping of name to Mitigation
         The mitigations.
     judged : mapping of prompt to EvaluationSet
-        Held-out images of each prompt: first before any technique, then after each technique.
+        Held-out images of each prompt: first those without a technique, then those with each
+        technique.
     """
 
     predictions: Mapping[str, Mapping[str, Prediction]]
@@ -142,7 +150,7 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
     Raises
     ------
     UsageError
-        For a collection of images, or a technique that does not fit the model.
+        If the model is a collection of images, or if it does not support a technique.
     """
     workshop = _opened_workshop(plan, run)
     planning: Observed = {}
@@ -178,8 +186,8 @@ def _opened_workshop(plan: MitigationPlan, run: Run) -> _Workshop:
     model = mitigations.open_model(plan.model, plan.model_args)
     if not isinstance(model, Model):
         raise UsageError(
-            f"{model.name} contains existing images. A mitigation needs a model; name one with "
-            "--model"
+            f"{model.name} contains existing images. Only a model can be mitigated; choose one "
+            "with --model"
         )
     for technique in plan.techniques:
         _check_settings(plan, technique)
@@ -196,9 +204,9 @@ def _opened_workshop(plan: MitigationPlan, run: Run) -> _Workshop:
 def _check_text_encoder(
     plan: MitigationPlan, run: Run, model: Model, embedder: Embedder | None
 ) -> None:
-    """Raise UsageError if tokens learned with the embedder do not fit the model's text encoder.
+    """Raise UsageError if tokens from the embedder do not work in the model's text encoder.
 
-    A run that only counts does not read the weights, so it checks only the kind of embedder.
+    A run that only counts images does not load the weights, so it checks only the kind of embedder.
     """
     tower = _text_tower(embedder)
     if tower is None:
@@ -217,14 +225,14 @@ def _check_text_encoder(
 
 
 def _text_tower(embedder: Embedder | None) -> Callable[[], Any] | None:
-    """Return a function that loads the embedder's CLIP text tower; None if it has no text tower."""
+    """Return a function that loads the embedder's CLIP text tower; None if it has none."""
     return getattr(embedder, "text_tower", None)
 
 
 def _with_chosen_axes(workshop: _Workshop, selection: AxisSelection | None) -> _Workshop:
-    """Return a workshop whose target axes are the chosen axes.
+    """Return the workshop with the selected axes as its target axes.
 
-    In a run that only counts images, these are the axes with the most values.
+    A run that only counts images uses the axes that have the most values.
     """
     plan = workshop.plan
     if plan.choose_axes is None:
@@ -234,7 +242,7 @@ def _with_chosen_axes(workshop: _Workshop, selection: AxisSelection | None) -> _
 
 
 def _deviation_model(workshop: _Workshop, planning: Observed) -> DeviationModel | None:
-    """Return the model that predicts deviations; None if it is not needed, or in a counting run."""
+    """Return the model that predicts deviations; None if not needed or not yet known."""
     plan = workshop.plan
     if not plan.measures_overall:
         return None
@@ -246,7 +254,7 @@ def _deviation_model(workshop: _Workshop, planning: Observed) -> DeviationModel 
 
 
 def _tables(workshop: _Workshop, observed: Observed) -> list[PolicyTables]:
-    """Return the tables of all prompts, for the target axes of the plan."""
+    """Return the tables of shares of all prompts, for the target axes of the plan."""
     plan = workshop.plan
     errors = calibrations(plan.prompts, workshop.reader.instruments)
     return [
@@ -256,7 +264,7 @@ def _tables(workshop: _Workshop, observed: Observed) -> list[PolicyTables]:
 
 
 def _selection(workshop: _Workshop, deviations: DeviationModel | None) -> AxisSelection | None:
-    """Return the choice of axes; None if there is no choice, or in a counting run."""
+    """Return the selection of axes; None if all are mitigated or nothing is predicted yet."""
     number = workshop.plan.choose_axes
     if number is None or deviations is None:
         return None
@@ -266,14 +274,14 @@ def _selection(workshop: _Workshop, deviations: DeviationModel | None) -> AxisSe
 def _intermit_steps(
     workshop: _Workshop, deviations: DeviationModel | None
 ) -> tuple[str, ...] | None:
-    """Return the axes that InterMit mitigates; None if it is not tried, or in a counting run."""
+    """Return the axes that InterMit mitigates; None if not tried or nothing is predicted yet."""
     if INTERMIT not in workshop.plan.techniques or deviations is None:
         return None
     return deviations.intermit_steps(intermit_mitigation(workshop.plan, ()).bound)
 
 
 def _check_settings(plan: MitigationPlan, technique: str) -> None:
-    """Raise UnknownName for a setting that a technique does not have."""
+    """Raise UnknownName if the plan contains a setting that the technique does not have."""
     known = registry.named("mitigation", technique).model_fields.keys() - CHOSEN_BY_ASKEW
     unknown = plan.settings_of(technique).keys() - known
     if unknown:
@@ -281,9 +289,9 @@ def _check_settings(plan: MitigationPlan, technique: str) -> None:
 
 
 def _check_technique(plan: MitigationPlan, technique: str, model: Model) -> None:
-    """Raise UsageError for a technique that cannot change the model, before images are made.
+    """Raise UsageError before images are generated if a technique cannot change the model.
 
-    Policies and tokens do not exist yet, so the check uses a draft without them.
+    Policies and tokens do not exist at this point, so the check uses a draft of the technique.
     """
     draft: type[Mitigation] = registry.named("mitigation", technique)
     if technique == PROMPTS:
@@ -298,7 +306,7 @@ def _check_technique(plan: MitigationPlan, technique: str, model: Model) -> None
 
 
 def _draft_policy(prompt: PromptPlan, plan: MitigationPlan) -> Policy:
-    """Return a policy that states the first value of each target axis."""
+    """Return a policy whose only prompt states the first value of each target axis."""
     says = {axis: next(iter(shares)) for axis, shares in plan.targets(prompt).items()}
     return Policy(prompt=prompt.text, parts=(PolicyPart(text=prompt.text, weight=1, says=says),))
 
@@ -306,7 +314,7 @@ def _draft_policy(prompt: PromptPlan, plan: MitigationPlan) -> Policy:
 def _techniques(
     workshop: _Workshop, planning: Observed, policies: Mapping[str, SolvedPolicy]
 ) -> dict[str, Mitigation]:
-    """Return the mitigations. In a counting run, mitigations that depend on images are left out."""
+    """Return the mitigations, without those that depend on images that do not exist yet."""
     plan = workshop.plan
     learned: dict[str, Mapping[str, object]] = {technique: {} for technique in plan.techniques}
     if policies:
@@ -324,7 +332,7 @@ def _techniques(
 def _evaluate(
     workshop: _Workshop, techniques: Mapping[str, Mitigation]
 ) -> dict[str, list[EvaluationSet]]:
-    """Generate and label held-out images of all prompts, before and after each technique."""
+    """Generate and label held-out images of all prompts, without and with each technique."""
     plan = workshop.plan
     seed = derived_seed(plan.seed, "confirm")
     models: dict[str | None, Model] = {None: workshop.model}
@@ -352,7 +360,7 @@ def _evaluate(
 
 
 def _policies(workshop: _Workshop, observed: Observed) -> dict[str, SolvedPolicy]:
-    """Return the policy of each prompt, or nothing in a counting run."""
+    """Return the policy of each prompt; empty if the run only counts images."""
     plan = workshop.plan
     seed = derived_seed(plan.seed, "refine")
 
@@ -377,7 +385,7 @@ def _policies(workshop: _Workshop, observed: Observed) -> dict[str, SolvedPolicy
 def _tokens(workshop: _Workshop, observed: Observed) -> Mapping[str, object]:
     """Learn ITI-GEN's tokens from the counterfactual images of all prompts.
 
-    A counting run returns nothing.
+    The result is empty if the run only counts images.
     """
     embedder = workshop.embedder
     tower = _text_tower(embedder)
@@ -395,7 +403,7 @@ def _tokens(workshop: _Workshop, observed: Observed) -> Mapping[str, object]:
 def _vectors_by_axis(
     workshop: _Workshop, embedder: Embedder, observed: Observed
 ) -> dict[str, list[Vectors]]:
-    """Return the vectors of counterfactual images, keyed by target axis and value."""
+    """Return the embeddings of counterfactual images: for each target axis, an array per value."""
     pictures: dict[tuple[str | None, str | None], list[Picture]] = {}
     for of_prompt in observed.values():
         for image_set in of_prompt:
@@ -414,7 +422,7 @@ def _vectors_by_axis(
 def _learned_tokens(
     workshop: _Workshop, tower: Callable[[], Any], vectors: Mapping[str, list[Vectors]]
 ) -> Mapping[str, object]:
-    """Learn tokens, or read them from the store. Return them as fields of a mitigation."""
+    """Learn tokens, or load them from the store, and return them as fields of a mitigation."""
     from askew.mitigations import iti_gen
 
     plan = workshop.plan
@@ -443,7 +451,7 @@ def _learned_tokens(
 
 
 def _unknown(workshop: _Workshop, images: Callable[[PromptPlan], int]) -> Work:
-    """Return the work for `count` images of each prompt, whose texts are not yet known."""
+    """Return the work for `images` images per prompt, whose texts are not known yet."""
     work = Work()
     for prompt in workshop.plan.prompts:
         work += workshop.reader.unmade(workshop.model, prompt, images(prompt))
@@ -451,7 +459,7 @@ def _unknown(workshop: _Workshop, images: Callable[[PromptPlan], int]) -> Work:
 
 
 def _technique(plan: MitigationPlan, technique: str, learned: Mapping[str, object]) -> Mitigation:
-    """Return a mitigation with the target shares that all prompts have in common."""
+    """Build a technique's mitigation, with the target shares that all prompts have in common."""
     common = plan.targets(plan.prompts[0])
     for prompt in plan.prompts[1:]:
         targets = plan.targets(prompt)
@@ -467,16 +475,16 @@ def _technique(plan: MitigationPlan, technique: str, learned: Mapping[str, objec
 
 @dataclass(frozen=True, slots=True)
 class _HeldOut:
-    """Held-out images of a prompt, without labels.
+    """Held-out images of a prompt that are not labeled yet.
 
     Attributes
     ----------
     prompt : PromptPlan
         The prompt.
     technique : str or None
-        The technique with which the images were generated; None without mitigation.
+        Technique with which the images were generated; None if they were generated without one.
     model : Model
-        The model, with the technique applied.
+        Model to which the technique was applied.
     pictures : sequence of Outcome
         The images.
     """
@@ -502,7 +510,7 @@ class _HeldOut:
 
     @property
     def image_sets(self) -> PromptImages:
-        """The images as an image set of the prompt."""
+        """The images, as an image set of the prompt."""
         prompt = Prompt(self.text)
         if self.technique is not None:
             prompt = Prompt(self.text, TECHNIQUE_AXIS, self.technique)
@@ -512,7 +520,7 @@ class _HeldOut:
 def _evaluation_sets(
     workshop: _Workshop, held_out: Sequence[_HeldOut], seed: int
 ) -> list[EvaluationSet]:
-    """Label held-out images, and record the values that mitigations requested for each image."""
+    """Label held-out images, and record which values the mitigations requested for each image."""
     plan = workshop.plan
     observed = workshop.reader.read_all([images.image_sets for images in held_out])
     subjects = _subjects(workshop.reader, [images.pictures for images in held_out])
@@ -538,7 +546,7 @@ def _evaluation_sets(
 
 
 def _subjects(reader: SurveyReader, image_lists: Sequence[Sequence[Outcome]]) -> list[list[Answer]]:
-    """Ask the first instrument for the occupation shown in each image."""
+    """Ask the first instrument which occupation each image shows."""
     first: VQA = next(iter(reader.instruments.values()))
     answers = reader.run.ask_all([Inquiry(first, images, [SUBJECT]) for images in image_lists])
     return [
@@ -547,7 +555,7 @@ def _subjects(reader: SurveyReader, image_lists: Sequence[Sequence[Outcome]]) ->
 
 
 def _answers_of(images: Sequence[Outcome], answers: Mapping[str, Sequence[Answer]]) -> list[Answer]:
-    """Return the first answer about each image."""
+    """Return the first answer about each image, or why there is none."""
     subjects: list[Answer] = []
     for picture in images:
         if isinstance(picture, Missing):
@@ -562,7 +570,7 @@ def _answers_of(images: Sequence[Outcome], answers: Mapping[str, Sequence[Answer
 def _vectors_of_images(
     workshop: _Workshop, held_out: Sequence[_HeldOut]
 ) -> list[dict[int, Vectors]]:
-    """Return the vectors of images, keyed by position. Empty without an embedder."""
+    """Return the embeddings of images, keyed by position; empty if there is no embedder."""
     if workshop.embedder is None:
         return [{} for _ in held_out]
     readings = [Reading(workshop.embedder, list(images.present.values())) for images in held_out]
@@ -573,9 +581,9 @@ def _vectors_of_images(
 
 
 def _vectors_of_prompts(workshop: _Workshop) -> dict[str, Vectors]:
-    """Return the vectors of the prompts, keyed by text.
+    """Return the embeddings of the prompts, keyed by text.
 
-    Empty without an embedder or in a counting run.
+    The result is empty if there is no embedder.
     """
     embedder = workshop.embedder
     if embedder is None:

@@ -1,4 +1,4 @@
-"""Findings on all axes together: the choice of axes, and the change in the mean deviation."""
+"""Compute the findings on all axes together: the choice of axes, and the mean deviation."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from askew.stats.subset_choice import Subset
 from askew.types import Estimate
 
 BEST_SUBSETS = 10
-"""Maximum number of subsets in the findings."""
+"""Maximum number of best subsets that the findings contain."""
 
 
 def axis_choice(plan: MitigationPlan, gathered: MitigationGathered) -> AxisChoice | None:
@@ -28,7 +28,7 @@ def axis_choice(plan: MitigationPlan, gathered: MitigationGathered) -> AxisChoic
     Parameters
     ----------
     plan, gathered
-        Plan and data of the mitigation.
+        Plan and gathered data of the mitigation.
     """
     selection = gathered.selection
     deviations = gathered.deviations
@@ -59,7 +59,7 @@ def mitigated_axes(
     Parameters
     ----------
     plan, gathered
-        Plan and data of the mitigation.
+        Plan and gathered data of the mitigation.
     technique
         Name of the technique.
     """
@@ -79,12 +79,12 @@ def overall_change(
     predicted: Prediction | None,
     scoring: Scoring,
 ) -> OverallChange | None:
-    """Return the change in the mean deviation of all axes. None if no axis has labels in both sets.
+    """Return the change in the mean deviation of all axes, or None if no axis can be compared.
 
     Parameters
     ----------
     plan, prompt
-        Plan and prompt.
+        Plan of the run, and prompt.
     mitigated
         Axes that the technique mitigates.
     images, shares
@@ -92,7 +92,7 @@ def overall_change(
     predicted
         Predicted deviations.
     scoring
-        Instrument and settings of intervals.
+        Instrument, and settings of the intervals.
     """
     pairs = list(zip(prompt.closed, *shares, strict=True))
     measured = [pair for pair in pairs if _is_measured(pair[1]) and _is_measured(pair[2])]
@@ -141,7 +141,7 @@ def _rows(
 
 
 def _indicators(axis: AxisPlan, images: EvaluationSet, scoring: Scoring) -> NDArray[np.float64]:
-    """Return a row for each image: 1 in the column of its label, 0 elsewhere."""
+    """Return a row per image, with 1 in the column of its label and 0 elsewhere."""
     labels = images.observed.values[scoring.instrument][axis.name]
     rows = []
     for label in labels:

@@ -1,4 +1,4 @@
-"""Page of `askew mitigate`: shares, deviations, side effects and predictions."""
+"""Build the page of `askew mitigate`: shares, deviations, side effects and predictions."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -36,18 +36,21 @@ MOST_PAIRS = 10
 TERMS = (
     (
         "Held-out images",
-        "They evaluate. Their seeds differ from the seeds of planning images. Images before and "
-        "after have the same seeds and are compared in pairs.",
+        "Images from which the mitigation is evaluated. Their seeds differ from the seeds of the "
+        "planning images. Images before and after mitigation have the same seeds and are "
+        "compared in pairs.",
     ),
     (
         "Distance",
-        "Deviation of the shares from the target shares, or from the reference of a monitored axis. It "
-        "is bias-corrected. Target axes and monitored axes form separate families of q.",
+        "Deviation of the shares from the target shares or, on a monitored axis, from the "
+        "reference. It is bias-corrected. q is corrected separately over target axes and over "
+        "monitored axes.",
     ),
     (
         "More strongly associated",
-        "Cramér's V between the two axes rose significantly. V also rises when rare values become "
-        "frequent. “Expected” is V if only the shares had changed and the odds ratios had not.",
+        "Cramér's V between the two axes rose significantly. V also rises when rare values "
+        "become more frequent. “Expected” is the V that would result if only the shares had "
+        "changed, but not the odds ratios.",
     ),
     (
         "Difference from the images before",
@@ -58,7 +61,7 @@ TERMS = (
 
 
 def page(findings: MitigationFindings, media: Media) -> b.Page:
-    """Return the report page for a mitigation."""
+    """Return the page for a run of `askew mitigate`."""
     prompts = [prompt.text for prompt in findings.plan.prompts]
     verdicts = [verdict(entry, len(prompts) > 1) for entry in findings.techniques]
     if findings.choice is not None:
@@ -118,9 +121,9 @@ def _share_bars(findings: MitigationFindings, axes: Collection[str]) -> list[b.B
 
 
 def headline(findings: MitigationFindings) -> str:
-    """Return the count of a value before and after the first technique, or "" without labels.
+    """Return the headline: a value's count before and after the first technique; "" if unlabeled.
 
-    The value is the most over-represented value of the first target axis before mitigation.
+    The value is the one that is most over-represented on the first target axis before mitigation.
     """
     entry = findings.techniques[0]
     axis = next(change.axis for change in entry.axes if change.is_target)
@@ -155,14 +158,14 @@ def headline(findings: MitigationFindings) -> str:
 
 
 def _other_charts(findings: MitigationFindings) -> list[b.Block]:
-    """Return the charts of changes, except for the first technique and prompt."""
+    """Return the charts of changes for all techniques and prompts except the first."""
     return [change_chart(findings, entry) for entry in findings.techniques[1:]]
 
 
 def verdict(entry: TechniqueFindings, several_prompts: bool = False) -> str:
-    """Return one sentence on the changes due to a technique.
+    """Return a sentence on the changes that a technique causes.
 
-    A sentence about an improvement always includes any loss in the subject, in the fit to the
+    A sentence about an improvement always mentions any loss: in the subject, in the fit to the
     prompt, or on another axis.
 
     Parameters
@@ -170,7 +173,7 @@ def verdict(entry: TechniqueFindings, several_prompts: bool = False) -> str:
     entry
         Findings of the technique.
     several_prompts
-        True to name the prompt.
+        If True, the sentence names the prompt.
     """
     name = f"Technique {entry.technique}"
     if several_prompts:
@@ -182,12 +185,12 @@ def verdict(entry: TechniqueFindings, several_prompts: bool = False) -> str:
     but = f"; but {listing(losses)}" if losses else ""
     cost = ""
     if entry.cost != 1:
-        cost = f" An image takes {entry.cost:.1f} times the computation."
+        cost = f" Generating an image takes {entry.cost:.1f} times as much computation."
     return f"{text}{but}.{cost}"
 
 
 def _losses(entry: TechniqueFindings) -> list[str]:
-    """Return phrases about everything that became worse."""
+    """Return a phrase for each thing that became worse."""
     losses = []
     if entry.harmed:
         losses.append(format_phrase("technique_harm", axes=_changes(entry.harmed)))
@@ -227,7 +230,7 @@ def _pair(axes: tuple[str, str]) -> str:
 
 
 def _images(findings: MitigationFindings, media: Media) -> Iterator[b.Block]:
-    """Yield the images of each prompt, in columns of one seed each. Further prompts are folded."""
+    """Yield the images of each prompt, one column per seed. Further prompts are folded."""
     most = max(FEWEST_IMAGES, IMAGES_OF_PROMPT // len(findings.plan.prompts))
     for place, prompt in enumerate(findings.plan.prompts):
         rows = tuple(
@@ -235,7 +238,7 @@ def _images(findings: MitigationFindings, media: Media) -> Iterator[b.Block]:
             for image_set in findings.sets
             if image_set.prompt == prompt.text
         )
-        caption = f"{quote(prompt.text, 100)}: the images of a column have the same seed"
+        caption = f"{quote(prompt.text, 100)}: images in the same column have the same seed"
         grid = b.PictureGrid(caption, rows, aligned=True)
         yield b.Details(caption, (grid,)) if place else grid
 
@@ -276,7 +279,7 @@ def _deviation(change: AxisChange) -> b.IntervalRow:
 
 
 def _side_effects(entry: TechniqueFindings) -> b.Details:
-    """Return folded details on changes in subject, images, pairs of axes and monitored axes."""
+    """Return a folded block on changes in subject, images, pairs of axes and monitored axes."""
     monitored = [change for change in entry.axes if not change.is_target]
     text = _monitored_sentence(monitored, entry) if monitored else ""
     name = f"{capital(entry.technique)}, {quote(entry.prompt, 60)}"
@@ -296,13 +299,13 @@ def _monitored_sentence(monitored: Sequence[AxisChange], entry: TechniqueFinding
     significant = [change for change in entry.harmed if not change.is_target]
     return (
         f"{len(worse)} of {len(monitored)} monitored axes deviate more from their reference than "
-        f"before, {len(significant)} significantly. By chance, about half of them would deviate "
-        "more even without any mitigation."
+        f"before, {len(significant)} of them significantly. Even without any mitigation, about "
+        "half of the monitored axes would deviate more by chance."
     )
 
 
 def _image_changes(entry: TechniqueFindings) -> tuple[b.IntervalChart, b.IntervalChart]:
-    """Return charts of the changes in subject and labels, and of the changes in image vectors."""
+    """Return two charts: changes in subject and labels, and changes in image embeddings."""
     before = ""
     if entry.subject_before is not None:
         before = f" ({words.part(entry.subject_before, 'mark', 'share')} before)"
@@ -334,7 +337,7 @@ def _rows(scores: Sequence[tuple[str, E | None]]) -> tuple[b.IntervalRow, ...]:
 
 
 def _associations(entry: TechniqueFindings) -> b.IntervalChart:
-    """Return a table of the pairs of axes whose Cramér's V rises most."""
+    """Return a chart of the pairs of axes whose Cramér's V rises most."""
     largest = sorted(entry.pairs, key=lambda change: words.largest_first(change.rise))
     rows = [
         b.IntervalRow(
@@ -345,7 +348,7 @@ def _associations(entry: TechniqueFindings) -> b.IntervalChart:
         for change in largest[:MOST_PAIRS]
     ]
     return b.IntervalChart(
-        "Pairs of axes: rise of Cramér's V",
+        "Pairs of axes: rise in Cramér's V",
         "Pair",
         tuple(rows),
         "rise",
@@ -356,7 +359,7 @@ def _associations(entry: TechniqueFindings) -> b.IntervalChart:
 
 
 def _predicted(findings: MitigationFindings) -> Iterator[b.Block]:
-    """Yield charts that compare the predicted deviations of policies with measured deviations."""
+    """Yield a sentence and a chart that compare predicted with measured deviations."""
     predictions = [
         (entry.prompt, change)
         for entry in findings.techniques
@@ -367,8 +370,8 @@ def _predicted(findings: MitigationFindings) -> Iterator[b.Block]:
         within = sum(change.as_predicted for _, change in predictions)
         deviations = plural(len(predictions), "measured deviation")
         yield b.Paragraph(
-            f"{within} of {deviations} lie in the predicted interval. The measurements have sampling "
-            "error, too."
+            f"{within} of {deviations} lie within their predicted interval. The measured "
+            "deviations have sampling error, too."
         )
     rows = []
     for prompt, change in predictions:
@@ -381,7 +384,7 @@ def _predicted(findings: MitigationFindings) -> Iterator[b.Block]:
         )
         rows.append(row)
     yield b.IntervalChart(
-        "Deviation from the target shares, or from the reference of a monitored axis",
+        "Deviation from the target shares or, on monitored axes, from the reference",
         "Axis",
         tuple(rows),
         "predicted",

@@ -1,4 +1,4 @@
-"""The plan of a mitigation, and its construction from a request."""
+"""Define the plan of a mitigation, and build it from a request."""
 
 from collections.abc import Mapping, Sequence
 from typing import Self
@@ -17,7 +17,7 @@ PROMPTS = "prompts"
 TOKENS = "iti-gen"
 INTERMIT = "intermit"
 FROM_IMAGES = {PROMPTS, TOKENS, INTERMIT}
-"""Techniques that are planned from images of counterfactual prompts."""
+"""Techniques that are planned from images generated from counterfactual prompts."""
 
 
 class MitigationPlan(Plan):
@@ -26,28 +26,26 @@ class MitigationPlan(Plan):
     Attributes
     ----------
     techniques : tuple of str
-        Techniques of `askew.mitigations`, tried one at a time.
+        Names of techniques in `askew.mitigations`, each of which is applied separately.
     technique_args : dict
         Settings of the techniques, named TECHNIQUE:SETTING if there are several techniques.
     target_axes : tuple of str
         Axes whose shares should reach their `reference`. The other axes are monitored.
     choose_axes : int or None
-        Number of target axes that the techniques mitigate. They are chosen so that all axes come
-        closest to their references. None mitigates all target axes.
+        Number of target axes that the techniques mitigate. These axes are chosen so that all axes
+        come closest to their references. If None, all target axes are mitigated.
     priorities : dict of axis to float
         Weights of target axes. The default weight is 1.
     independence_weight : float
-        Weight given to the independence of two axes, relative to the weight of a target axis.
+        Weight of keeping two axes independent, relative to the weight of a target axis.
     tolerance : float or None
-        Increase in deviation above which a monitored axis is treated as a target axis. If None, no
-        monitored axis is treated this way.
+        Largest tolerated increase in the deviation of any axis. None sets no limit.
     max_stated : int
-        Maximum number of axes on which a prompt of a policy states a value.
+        Maximum number of axes on which a single prompt of a policy states a value.
     max_prompts : int
-        Maximum number of prompts of a policy. 0 means no limit.
+        Maximum number of prompts in a policy. 0 means no limit.
     refine : int
-        Number of images that are generated from each prompt of a policy in order to improve the
-        policy.
+        Number of images that are generated from each prompt of a policy to improve the policy.
     eval_images : int
         Number of held-out images per prompt for the evaluation: this many before mitigation, and
         this many after each technique.
@@ -92,16 +90,16 @@ class MitigationPlan(Plan):
 
     @property
     def needs_planning_images(self) -> bool:
-        """True if images of counterfactual prompts are needed to plan."""
+        """True if planning needs images generated from counterfactual prompts."""
         return self.choose_axes is not None or bool(FROM_IMAGES & {*self.techniques})
 
     @property
     def measures_overall(self) -> bool:
-        """True if the mean deviation of all axes is predicted and measured."""
+        """True if askew predicts and measures the mean deviation of all axes."""
         return self.choose_axes is not None or INTERMIT in self.techniques
 
     def weights_of(self, axes: Sequence[AxisPlan]) -> list[float]:
-        """Return the weight of each axis in the mean deviation: its priority, by default 1."""
+        """Return the weight of each axis in the mean deviation: its priority or, by default, 1."""
         return [self.priorities.get(axis.name, 1.0) for axis in axes]
 
     def _check_choice(self) -> None:
@@ -117,8 +115,9 @@ class MitigationPlan(Plan):
         uses_networks = bool({*self.techniques} - {PROMPTS})
         if uses_networks and any(targets != first for targets in others):
             raise ValueError(
-                "the prompts have different target shares, which only --technique prompts can "
-                "reach; use a separate run for prompts with equal target shares"
+                "the prompts have different target shares, which only --technique prompts "
+                "supports; use a separate run for each group of prompts with the same target "
+                "shares"
             )
 
     def _check_priorities(self) -> None:
@@ -174,7 +173,7 @@ def plan_mitigation(
     desk: ProposalContext | None = None,
     **settings: object,
 ) -> MitigationPlan:
-    """Return the plan for a request.
+    """Return the plan for a request to mitigate prompts.
 
     Parameters
     ----------
@@ -184,9 +183,9 @@ def plan_mitigation(
         Names of target axes. By default, BiasConnect's eight axes, except axes on which a prompt
         states a value.
     monitor
-        Names of monitored axes. By default BiasConnect's eight axes.
+        Names of monitored axes. By default, BiasConnect's eight axes.
     targets
-        Target shares by axis. By default uniform.
+        Target shares, keyed by axis. By default, the targets are uniform.
     desk
         Settings of the prompt generator.
     **settings
@@ -199,7 +198,7 @@ def plan_mitigation(
     """
     if not prompts:
         raise UsageError(
-            'no prompt is given. Name one, such as: askew mitigate "a photo of a nurse"'
+            'no prompt is given. Give one, for example: askew mitigate "a photo of a nurse"'
         )
     target_axes = [find_axis(name).name for name in axes] or _open_axes(prompts, BIASCONNECT)
     _check_not_stated(prompts, target_axes)
@@ -249,7 +248,7 @@ def _check_not_stated(prompts: Sequence[str], target_axes: Sequence[str]) -> Non
 def _with_targets(
     survey: MitigationPlan, targets: Mapping[str, Mapping[str, float]]
 ) -> MitigationPlan:
-    """Return a plan with target shares, and without counterfactuals of monitored axes."""
+    """Return the plan with target shares and without counterfactuals on monitored axes."""
     data = survey.model_dump()
     for prompt in data["prompts"]:
         for axis in prompt["axes"]:

@@ -1,8 +1,9 @@
-"""Policies: the prompts that a policy may use, their shares, and their weights in the policy.
+"""Solve for policies: the prompts that a policy may use, and their weights in the policy.
 
 The shares of prompts that state a single value are estimated from their images. The shares of
-prompts that state several values are predicted from these shares. If the policy uses such a prompt,
-images of this prompt are generated (`refine`) until the policy no longer changes.
+prompts that state several values are predicted from the shares of those prompts. If the policy uses
+a prompt that states several values, askew generates images of this prompt (`refine`) and solves
+again until the policy no longer changes.
 """
 
 from collections import Counter
@@ -42,18 +43,17 @@ COST_OF_STATEMENT = 0.002
 often."""
 
 BOOTSTRAP_SAMPLES = 400
-"""Number of bootstrap tables drawn for the interval of a prediction."""
+"""Number of bootstrap tables drawn to compute the interval of a prediction."""
 
 PRIOR_IMAGES = 8.0
-"""Weight of a prediction, as the number of generated images of the prompt that have equal
-weight."""
+"""Weight of a prediction: the number of the prompt's images that carry the same weight."""
 
 SMALLEST_SHARE = 1e-9
 
 
 @dataclass
 class PolicyTables:
-    """Shares on axes, and on pairs of axes, for all prompts that a policy may use.
+    """Shares on axes and pairs of axes, for each prompt that a policy may use.
 
     Attributes
     ----------
@@ -66,15 +66,16 @@ class PolicyTables:
     initial : ObservedSet
         Images of the prompt.
     stated : mapping of (axis, value) to ObservedSet
-        Images of the prompts that state one value, keyed by axis and value. Axis and value are
-        positions.
+        Images of the prompts that state one value, keyed by the positions of the axis and the
+        value.
     errors : mapping of axis to array
         Known errors of the instrument, of shape (true values, labels). The shares are corrected for
         these errors.
     drawn : dict of Cell to ObservedSet
-        Images generated from prompts that state several values, keyed by these values.
+        Images generated from prompts that state several values, keyed by the cell of these values.
     rng : Generator or None
-        Random generator for `BOOTSTRAP_SAMPLES` bootstrap tables. None takes the observed table.
+        Random generator for `BOOTSTRAP_SAMPLES` bootstrap tables. If None, the observed table is
+        used.
     """
 
     prompt: PromptPlan
@@ -96,14 +97,14 @@ class PolicyTables:
         instrument: str,
         known: Errors,
     ) -> Self:
-        """Return the tables of shares for a prompt.
+        """Build the tables of a prompt from its labeled images.
 
         Parameters
         ----------
         prompt, target_axes, instrument
             Prompt, names of its target axes, and instrument that labeled the images.
         sets
-            Images of the prompt, then images of its counterfactuals.
+            Images of the prompt, followed by the images of its counterfactuals.
         known
             Known errors of instruments.
         """
@@ -130,7 +131,7 @@ class PolicyTables:
     def text(self, cell: Cell) -> str:
         """Return the prompt that states the values of a cell.
 
-        For a single value, it is the plan's counterfactual prompt.
+        For a single value, this is the counterfactual prompt in the plan.
         """
         if len(cell) == 1:
             return self.stated[cell[0]].prompt.text
@@ -176,14 +177,14 @@ class PolicyTables:
         return composed(cell, self._counts(self.initial, axes), by_statement)
 
     def _counts(self, observed: ObservedSet, axes: Sequence[AxisPlan]) -> Counts:
-        """Count images for each combination of values, corrected for known labeling errors."""
+        """Count the images with each combination of values, corrected for known labeling errors."""
         key = (id(observed), *(axis.name for axis in axes))
         if key not in self._counted:
             self._counted[key] = self._corrected_counts(observed, axes)
         return self._counted[key]
 
     def observed_counts(self, observed: ObservedSet, axes: Sequence[AxisPlan]) -> Counts:
-        """Count images for each combination of labels."""
+        """Count the images with each combination of labels."""
         columns = [observed.values[self.instrument][axis.name] for axis in axes]
         tally = Counter(zip(*columns, strict=True))
         combinations_of_values = product(*(axis.values for axis in axes))
@@ -207,7 +208,7 @@ class PolicyTables:
 
 
 def _usable_errors(known: Errors, instrument: str) -> dict[str, NDArray[np.int64]]:
-    """Return the errors of an instrument on axes whose values it distinguishes."""
+    """Return an instrument's known errors on the axes whose values it can tell apart."""
     usable = {}
     for (name, axis), counts in known.items():
         if name != instrument or not counts.any(1).all():
@@ -219,7 +220,7 @@ def _usable_errors(known: Errors, instrument: str) -> dict[str, NDArray[np.int64
 
 @dataclass(frozen=True)
 class SolvedPolicy:
-    """A policy, with the predicted deviation of each axis from its target shares.
+    """A policy, and the predicted deviation of each axis from its target shares.
 
     Attributes
     ----------
@@ -239,7 +240,7 @@ class SolvedPolicy:
 
 @dataclass(frozen=True)
 class Solution:
-    """Weights of all cells, and the resulting weighted sum of the target axes' deviations."""
+    """Weights of all cells, and the weighted sum of the target axes' deviations that results."""
 
     weights: Counts
     total: float
@@ -253,15 +254,14 @@ def choose(plan: MitigationPlan, tables: PolicyTables, draw: Draw) -> SolvedPoli
     plan
         Plan of the mitigation.
     tables
-        Shares by prompt. Newly generated images are added to the tables.
+        Shares of the prompts that a policy may use. Newly generated images are added to the tables.
     draw
-        Function that takes a list of prompts, and generates and labels the planned number of images
-        of each.
+        Function that generates and labels the planned number of images for each prompt in a list.
 
     Raises
     ------
     AskewError
-        If no policy satisfies the bounds of the plan.
+        If no policy satisfies the limits in the plan.
     """
     prompt = tables.prompt
     candidates = _cells(plan, prompt)
@@ -286,7 +286,7 @@ def choose(plan: MitigationPlan, tables: PolicyTables, draw: Draw) -> SolvedPoli
 def _refined_weights(
     plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cell], draw: Draw
 ) -> Counts:
-    """Solve for the weights, generate images of the prompts, and repeat until little changes."""
+    """Solve for the weights, generate images of the used prompts, and repeat if much changes."""
     solution = _solved(plan, tables, candidates)
     for _ in range(MOST_ROUNDS):
         used = [candidates[place] for place in np.flatnonzero(solution.weights).tolist()]
@@ -310,13 +310,13 @@ def _predicted_deviation(
     used_cells: Sequence[Cell],
     weights: Counts,
 ) -> Estimate:
-    """Return the predicted deviation of an axis under a policy, by bootstrap.
+    """Predict the deviation of an axis under a policy, with a bootstrap interval.
 
     The weights were fitted to the observed shares, whose deviation is often 0. True shares differ
-    from observed shares about as much as observed shares differ from bootstrap shares. Bootstrap
-    shares that are mirrored at the observed shares are therefore plausible true shares. The
-    bias-corrected estimate is the median distance of these mirrored shares from the target. The
-    distance of their mean would often be 0, too.
+    from observed shares about as much as observed shares differ from bootstrap shares. Therefore,
+    bootstrap shares mirrored at the observed shares are plausible true shares. The bias-corrected
+    estimate is the median distance between these mirrored shares and the target. The distance
+    between their mean and the target would often be 0, too.
     """
     rng = np.random.default_rng(derived_seed(plan.seed, "predicted", tables.prompt.text, axis.name))
     distance = DISTANCE[axis.scale]
@@ -342,9 +342,9 @@ def _predicted_deviation(
 def _predicted_mean(
     plan: MitigationPlan, tables: PolicyTables, used_cells: Sequence[Cell], weights: Counts
 ) -> Estimate | None:
-    """Return the predicted mean deviation of all axes under a policy, by the same bootstrap.
+    """Predict the mean deviation of all axes under a policy, with the same bootstrap.
 
-    None if the plan does not measure it.
+    The result is None if the plan does not measure the mean deviation.
     """
     if not plan.measures_overall:
         return None
@@ -390,7 +390,7 @@ def most_drawn(plan: MitigationPlan, prompt: PromptPlan) -> int:
 
 
 def _cells(plan: MitigationPlan, prompt: PromptPlan) -> list[Cell]:
-    """Return the combinations of values that a policy for a prompt may state."""
+    """Return all cells: the combinations of values that a policy for a prompt may state."""
     sizes = [len(axis.values) for axis in prompt.closed if axis.name in plan.target_axes]
     return cells(sizes, plan.max_stated)
 
@@ -405,7 +405,7 @@ def _solved(plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cel
 
     The axes of each pair should be independent. For a target axis a and another axis b, the joint
     shares of the mixture should equal the product of the target shares of a and the mixture's
-    shares of b. The difference is linear in the weights.
+    shares of b. The difference between the two is linear in the weights.
     """
     goals = _axis_goals(plan, tables, candidates)
     of_targets = [goal for goal in goals if goal.weight]
@@ -432,9 +432,10 @@ def _priorities(plan: MitigationPlan, tables: PolicyTables) -> dict[str, float]:
 def _axis_goals(
     plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cell]
 ) -> list[Goal]:
-    """Return the goal of each axis: its target shares.
+    """Return a goal for each axis: to reach its target shares.
 
-    Monitored axes have weight 0, unless the plan chooses target axes so that all axes improve.
+    Monitored axes have weight 0 unless the plan chooses the target axes, since it then aims to
+    improve all axes.
     """
     priorities = _priorities(plan, tables)
     monitored_weight = 0.0
@@ -455,7 +456,7 @@ def _axis_goals(
 def _independence_goals(
     plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cell]
 ) -> list[Goal]:
-    """Return a goal for each pair of axes of which at least one is a target axis."""
+    """Return an independence goal for each pair of axes that includes a target axis."""
     if not plan.independence_weight:
         return []
     priorities = _priorities(plan, tables)

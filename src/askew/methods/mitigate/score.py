@@ -1,4 +1,4 @@
-"""Findings of a mitigation: changes between held-out images before and after mitigation."""
+"""Compute the findings of a mitigation: changes in held-out images from before to after."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -39,25 +39,27 @@ from askew.stats.paired_sets import PairedSets
 from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
 
-ONE_VALUE = "the images before or after show a single value of one of the axes"
+ONE_VALUE = "on one of the axes, all images before or all images after have the same label"
 FEWEST_IMAGES = 5
-"""Minimum number of images before mitigation that must show a value, if its odds ratios are carried
-over."""
+"""Minimum number of images per value before mitigation.
+
+With fewer, V is not computed from the odds ratios before and the shares after mitigation.
+"""
 
 
 @dataclass(frozen=True)
 class ScoredImages:
-    """Images of a prompt before or after a technique, and the shares on all axes."""
+    """Images of a prompt, without or with a technique, and their shares on all axes."""
 
     images: EvaluationSet
     shares: Sequence[SetShares]
 
 
 def score(plan: MitigationPlan, gathered: MitigationGathered, head: Head) -> MitigationFindings:
-    """Return the findings of a run. Images for planning a mitigation are not used to evaluate it.
+    """Compute the findings of a run, from held-out images only.
 
-    There are four families of q-values: changes in target axes, changes in monitored axes, rises of
-    association, and changes in the mean deviation.
+    q-values are corrected within four families of tests: changes on target axes, changes on
+    monitored axes, rises in association, and changes in the mean deviation.
     """
     scoring = Scoring.of(plan)
     entries: list[SetShares] = []
@@ -116,7 +118,7 @@ def _technique(
     after: ScoredImages,
     scoring: Scoring,
 ) -> TechniqueFindings:
-    """Return all changes from the images before a technique to the images after the technique."""
+    """Return all changes from the images without a technique to the images with it."""
     name = str(after.images.technique)
     prediction = gathered.predictions.get(name, {}).get(prompt.text)
     changes = []
@@ -185,7 +187,7 @@ def _changes_by_others(
     axis: AxisPlan,
     scoring: Scoring,
 ) -> dict[str, E]:
-    """Return the change in an axis, as labeled by each further instrument."""
+    """Return the change in deviation on an axis, according to each further instrument."""
     changes = {}
     for instrument in plan.vqa[1:]:
         by_instrument = replace(scoring, instrument=instrument)
@@ -196,9 +198,9 @@ def _changes_by_others(
 def _subject_change(
     after: Sequence[bool | None], before: Sequence[bool | None], level: float
 ) -> E | None:
-    """Return the increase in the share of images that show the prompt's subject.
+    """Return the change in the share of images that show the prompt's subject.
 
-    None if the prompt has none.
+    The result is None if the prompt has no subject.
     """
     return or_missing(_change_of_frequency, after, before, level) if after else None
 
@@ -222,20 +224,20 @@ def _is_unlabeled(images: EvaluationSet, plan: MitigationPlan, scoring: Scoring)
 def paired(
     after: Sequence[object], before: Sequence[object], values: Sequence[object]
 ) -> PairedSets:
-    """Return two sets of answers as rows of indicators, paired by seed.
+    """Turn two lists of answers into rows of indicators, paired by seed.
 
     Parameters
     ----------
     after, before
-        Answers about images with the same seeds, in the same order. Answers outside `values` are
-        left out.
+        Answers about images with the same seeds, in the same order. Answers that are not in
+        `values` are left out.
     values
-        Values of the axis. Each value gets a column.
+        Values of the axis, one per column.
 
     Raises
     ------
     NotEnoughData
-        If a set has no answer in `values`.
+        If a list contains no answer that is in `values`.
     """
     after_places = [place for place, answer in enumerate(after) if answer in values]
     before_places = [place for place, answer in enumerate(before) if answer in values]
@@ -259,7 +261,7 @@ def _indicators(
 def _change_of_frequency(
     after: Sequence[bool | None], before: Sequence[bool | None], level: float
 ) -> Estimate:
-    """Return the increase in a share from before to after. Answers of None are unknown."""
+    """Return the change in the share of True from before to after, where None is unknown."""
     return share_difference(paired(after, before, (True, False)), 0, level=level)
 
 
@@ -284,13 +286,13 @@ def _change(before: EvaluationSet, after: EvaluationSet, axis: AxisPlan, scoring
             **scoring.interval_options,
         )
 
-    return or_missing(change, detail="no image before or after has a label")
+    return or_missing(change, detail="no image before, or no image after, has a label")
 
 
 def _debiased_change(
     before: ScoredImages, after: ScoredImages, place: int, axis: AxisPlan, scoring: Scoring
 ) -> E:
-    """Return the difference between the debiased deviations.
+    """Return the debiased deviation after minus the debiased deviation before.
 
     The interval of the change is widened if necessary to contain this difference.
     """
@@ -305,7 +307,10 @@ def _debiased_change(
 
 
 def _followed(after: EvaluationSet, axis: AxisPlan, scoring: Scoring) -> Estimate | None:
-    """Return the share of images with the requested label. Unlabeled images count as missing."""
+    """Return the share of images that have the requested label.
+
+    Unlabeled images count as missing.
+    """
     labels = after.observed.values[scoring.instrument][axis.name]
     requested = after.asked.get(axis.name) or [None] * len(labels)
     pairs = [pair for pair in zip(requested, labels, strict=True) if pair[0] is not None]
@@ -320,7 +325,7 @@ def _followed(after: EvaluationSet, axis: AxisPlan, scoring: Scoring) -> Estimat
 def _pairs(
     prompt: PromptPlan, before: EvaluationSet, after: EvaluationSet, scoring: Scoring
 ) -> list[PairChange]:
-    """Return the change in association for all pairs of labeled axes."""
+    """Return the change in association for each pair of axes that has labels."""
     changes = []
     for first, second in combinations(prompt.closed, 2):
         change = _pair(prompt, (first, second), before, after, scoring)
@@ -336,7 +341,7 @@ def _pair(
     after: EvaluationSet,
     scoring: Scoring,
 ) -> PairChange | None:
-    """Return the change in association between two axes; None without labels before or after."""
+    """Return the change in association between two axes; None if a set has no labels on both."""
     first, second = axes
     combined_values = list(product(first.values, second.values))
     try:
@@ -376,12 +381,12 @@ def _combined_labels(
 
 
 def _varies(table: NDArray[np.float64]) -> bool:
-    """Check whether both axes of a table show more than a single value."""
+    """Check whether both axes of a table have counts for more than one value."""
     return all((table.sum(axis=side) > 0).sum() > 1 for side in (0, 1))
 
 
 def _association_is_known(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
-    """Check whether each value that occurs after mitigation occurs in enough images before."""
+    """Check whether each value found after mitigation also occurs in enough images before."""
     for side in (0, 1):
         shown_after = after.sum(axis=side) > 0
         if not (before.sum(axis=side)[shown_after] >= FEWEST_IMAGES).all():
@@ -392,7 +397,7 @@ def _association_is_known(before: NDArray[np.float64], after: NDArray[np.float64
 def _shows_subject(images: EvaluationSet, prompt: str) -> list[bool | None]:
     """Return, for each image, whether it shows the prompt's occupation.
 
-    Empty if the prompt has none.
+    The result is empty if the prompt names no occupation.
     """
     nouns = [noun.lower() for noun in occupations_in(prompt)]
     if not nouns:
@@ -409,14 +414,14 @@ def _shows_subject(images: EvaluationSet, prompt: str) -> list[bool | None]:
 
 @dataclass(frozen=True)
 class Similarity:
-    """Changes of the vectors of images.
+    """Changes in the embeddings of images.
 
     Attributes
     ----------
     nearness : Estimate or None
-        Mean cosine similarity with the prompt, after minus before.
+        Mean cosine similarity to the prompt, after minus before.
     quality : Estimate or None
-        Kernel distance between the images before and after.
+        Kernel distance between the images before and the images after.
     """
 
     nearness: Estimate | None
@@ -424,7 +429,7 @@ class Similarity:
 
 
 def _by_vectors(before: EvaluationSet, after: EvaluationSet, scoring: Scoring) -> Similarity:
-    """Compare the image vectors before and after, for seeds that have both images."""
+    """Compare the image embeddings before and after, over seeds for which both images exist."""
     places = sorted(after.vectors.keys() & before.vectors.keys())
     if len(places) < 2 or before.text is None:
         return Similarity(nearness=None, quality=None)

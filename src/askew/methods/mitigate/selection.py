@@ -1,4 +1,4 @@
-"""Mitigation of the chosen axes: InterMit's mitigation, and the predictions for all techniques."""
+"""Build InterMit's mitigation of the chosen axes, and the predictions for all techniques."""
 
 from collections.abc import Mapping, Sequence
 
@@ -28,7 +28,7 @@ def intermit_mitigation(plan: MitigationPlan, steps: Sequence[str]) -> InterMit:
 
 
 def policy_predictions(policies: Mapping[str, SolvedPolicy]) -> dict[str, Prediction]:
-    """Return the deviations predicted under the policies, keyed by prompt."""
+    """Return the deviations predicted under each prompt's policy, keyed by prompt."""
     return {
         text: Prediction(axes=solved.predicted, overall=solved.overall)
         for text, solved in policies.items()
@@ -38,7 +38,7 @@ def policy_predictions(policies: Mapping[str, SolvedPolicy]) -> dict[str, Predic
 def intermit_predictions(
     deviations: DeviationModel | None, steps: Sequence[str]
 ) -> dict[str, Prediction]:
-    """Return the predicted deviations if prompts state values on the given axes, by prompt."""
+    """Return the deviations predicted for mitigating the given axes, keyed by prompt."""
     if deviations is None:
         return {}
     return {text: deviations.predicted(text, steps) for text in deviations.axes}
