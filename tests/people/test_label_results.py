@@ -62,7 +62,7 @@ def test_results_are_read_back_and_shown(
     assert again == result.findings
     assert run(["study", "results", str(result.folder.path)]) == 0
     text = capsys.readouterr().out
-    assert "Most raters and planted give the same perceived gender" in text
+    assert "Most raters and planted assign the same perceived gender" in text
     assert run(["study", "results", str(result.folder.path), "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert content["included"]["shares"][0]["images"] == 600
@@ -78,7 +78,7 @@ def test_a_single_rater_is_not_most_raters_and_agrees_with_nobody(tmp_path: Path
     )
     folder.write_answers(answers(folder, truth, rng))
     page = study_results(StudyFolder.opened(folder.path)).page
-    assert page.answer.startswith("The rater and planted give the same perceived gender to ")
+    assert page.answer.startswith("The rater and planted assign the same perceived gender to ")
     assert "Agreement between raters" not in [section.title for section in page.sections]
 
 

@@ -146,8 +146,8 @@ _AUDIT: Mapping[str, Phrase] = {
     "condition_difference": Phrase(
         text="{axis}: {value} is {more} frequent in {after} than in {before} "
         "({points} percentage points, {q}).",
-        condition="the difference between the shares has q < 0.05, after Holm's correction over "
-        "the values and Benjamini-Hochberg correction over the pairs of image sets",
+        condition="the difference between the shares has q < 0.05, after Holm's correction across "
+        "the values and Benjamini-Hochberg correction across the pairs of image sets",
     ),
     "no_condition_difference": Phrase(
         text="No share differs significantly between the image sets.",
@@ -213,7 +213,7 @@ _PROMPTS: Mapping[str, Phrase] = {
     "mined_bias": Phrase(
         text="{prompt} shows the largest bias of {tried}: {observed} in held-out images.",
         condition="a mined prompt has q < 0.05 on held-out images, after Benjamini-Hochberg "
-        "correction over all mined prompts",
+        "correction across all mined prompts",
     ),
     "no_mined_bias": Phrase(
         text="None of {tried} shows significant bias. {prompt} deviates most: {observed} in "
@@ -234,7 +234,7 @@ _PROMPTS: Mapping[str, Phrase] = {
     "ranked_bias": Phrase(
         text="Bias is significant in {counts}.",
         condition="always; the text states how many prompts have q < 0.05, after Benjamini-"
-        "Hochberg correction over all prompts of a model",
+        "Hochberg correction across all prompts of a model",
     ),
 }
 
@@ -377,7 +377,7 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
     "task_difference": Phrase(
         text="{b} and {a} differ significantly in {count} of {tests}.",
         condition="two runs are compared, and at least one difference has q < 0.05 after "
-        "Benjamini-Hochberg correction over all differences in the comparison",
+        "Benjamini-Hochberg correction across all differences in the comparison",
     ),
     "no_task_difference": Phrase(
         text="{b} and {a} do not differ significantly in any of {tests}.",

@@ -30,7 +30,7 @@ INTERVAL = (
 )
 Q = (
     "q",
-    "False discovery rate (Benjamini and Hochberg 1995) over all tests of a family. The q-value of "
+    "False discovery rate (Benjamini and Hochberg 1995) across all tests in a family. The q-value of "
     "a result is the expected share of false discoveries if this result, and all results with a "
     "smaller q-value, are called significant. This page calls results with q below 0.05 "
     "significant. A larger q-value does not show that there is no effect.",
@@ -43,7 +43,9 @@ HOLDS = (
     "The results hold for these prompts, this model with these settings, and these instruments. "
     "The results do not explain causes, and make no statement about any law or standard."
 )
-DRAWN = Paragraph("All random draws depend on the run seed, so the same plan gives the same page.")
+DRAWN = Paragraph(
+    "All random draws depend on the run seed, so the same plan produces the same page."
+)
 
 Named = tuple[str, str]
 """A term and its meaning, or the name and value of a fact."""

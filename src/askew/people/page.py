@@ -93,7 +93,7 @@ def _answer(findings: StudyFindings) -> str:
         if isinstance(entry.equal, Estimate):
             equal = describe_score(entry.equal, scale="share")
             return (
-                f"{capital(_raters(findings))} and {entry.instrument} give the same "
+                f"{capital(_raters(findings))} and {entry.instrument} assign the same "
                 f"{perceived(entry.axis)} to {equal} of the images."
             )
     return "There are not enough labels for a result."
