@@ -588,7 +588,7 @@ def test_a_value_outside_the_catalogue_must_be_read_back() -> None:
     (rejected,) = writer.rejected_texts["a nurse at work"].values()
     assert rejected.value == "bright"
     assert rejected.reason == (
-        "the language model reads the value 'none' in it, not the intended value"
+        "the language model reads the value 'none' in the text, not the intended value"
     )
 
 

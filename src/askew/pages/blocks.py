@@ -1070,7 +1070,7 @@ class Page:
     warnings : tuple of str
         Warnings from the run.
     notes : tuple of str
-        Remarks that readers need.
+        Remarks to show at the end of the page, and below the tables in a terminal.
     screen_notes : tuple of str
         Remarks that only terminals show here, because they omit the section that contains the
         remarks.

@@ -135,7 +135,7 @@ def link(text: str, anchor: str | None, ids: Ids) -> Markup:
 
 
 def note(*parts: str) -> Markup | None:
-    """Return texts as a small note, or None if all texts are empty."""
+    """Combine texts into a small note; return None if all texts are empty."""
     text = "; ".join(filter(None, parts))
     return tag("span", text, class_="note") if text else None
 
@@ -308,7 +308,7 @@ def _step(scale: Scale, low: float, high: float) -> float:
 
 
 def reach(score: object) -> list[float]:
-    """Return the values of a score that an axis must include."""
+    """Return the values that an axis must include to show a score."""
     if not isinstance(score, Estimate):
         return []
     values = (score.value, score.mark, score.low, score.high)

@@ -31,8 +31,8 @@ def with_notes(page: Page, annotations: Annotations) -> Page:
     remark = ""
     if annotations.labels:
         remark = (
-            f"{plural(len(annotations.labels), 'label')} of this run were corrected by hand. "
-            "The app `askew serve` shows the shares with the corrections."
+            f"Users corrected {plural(len(annotations.labels), 'label')} of this run by hand. "
+            "The app `askew serve` shows the corrected shares."
         )
     if not items and not remark:
         return page

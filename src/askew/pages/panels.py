@@ -19,7 +19,7 @@ from askew.pages.elements import Ids, bdi, captioned, link, region, tag
 from askew.pages.media import QueryLink, no_list
 
 SHADES = 4
-"""Number of shades for positive levels, and for negative levels."""
+"""Number of shades for positive levels; negative levels have the same number."""
 
 FEW = 3
 """A matrix with at most this many columns is narrower than the page."""

@@ -359,7 +359,7 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
     ),
     "no_edit_change": Phrase(
         text="Edits toward {targets} at strength {strength} do not change perceived gender "
-        "significantly more often than encoding and decoding.",
+        "significantly more often than encoding and decoding alone.",
         condition="no group changes more often than its floor with q < 0.05",
     ),
     "skin_change": Phrase(

@@ -78,7 +78,7 @@ def interval(value: ValueShare) -> tuple[float, float] | None:
 
 
 def shown_values(chart: ValueChart, group: ValueGroup) -> list[ValueShare]:
-    """Return the values for which the chart shows a row in a group.
+    """Return the values of a group that get a row in the chart.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def shown_values(chart: ValueChart, group: ValueGroup) -> list[ValueShare]:
     -------
     list of ValueShare
         All values, in order of decreasing share, or only the value `chart.value` if it is set. In a
-        brief chart, a group that is not significant shows only its main value.
+        brief chart, a group without significant bias shows only its main value.
     """
     if chart.value:
         return [value for value in group.values if value.value == chart.value]

@@ -35,7 +35,7 @@ def coded_agreement(
     values
         Number of values.
     name
-        What the raters judge, such as the name of an axis.
+        Name of the property that the raters judge, such as an axis.
     group
         Name of the group to which the items belong, such as a prompt.
     scale

@@ -21,10 +21,9 @@ def _mined_chart(choices: ChoiceFindings) -> b.IntervalChart:
     rows = tuple(b.IntervalRow(shorten(run, 60), share) for run, share in choices.mined.items())
     pairs = plural(len(choices.pairs), "pair")
     return b.IntervalChart(
-        "Among raters who chose a set, how often they see more bias in the images of the mined "
-        "prompt than in the images of the random prompt. "
-        f"For {choices.random_majorities} of {pairs}, most of these raters see more bias in the "
-        "images of the random prompt",
+        "Share of choices in which a rater sees more bias in the images of the mined prompt than "
+        f"in the images of the random prompt. For {choices.random_majorities} of {pairs}, most "
+        "raters see more bias in the images of the random prompt",
         "Run",
         rows,
         "share",

@@ -68,7 +68,7 @@ def study_new(
 
     - label: people label single images on each axis.
     - choose: people choose which of two image sets shows less bias (MineTheGap).
-    - rate: people rate from 1 to 5 how strong the bias of a prompt's images is on an axis (TIBET).
+    - rate: people rate the bias of a prompt's images on an axis from 1 to 5 (TIBET).
     - concepts: from a list of concepts, people choose the words that describe the images.
     - axes: from a list of axes, people choose the axes on which they expect a prompt's images to be
       biased.
@@ -137,7 +137,7 @@ def study_new(
     seed
         Seed for drawing the sample and for the order of questions and options.
     store
-        Store of the runs. [default: .askew beside each run]
+        Store that contains the images of the runs. [default: .askew beside each run]
 
     Returns
     -------
@@ -147,7 +147,7 @@ def study_new(
     Raises
     ------
     UsageError
-        If a run is not a finished audit, or an option is out of its range.
+        If a run is not a finished audit, or an option is outside its range.
     """
     _check_range("--precision", precision, 0, 0.5)
     _check_range("--confidence", confidence, 0, 1)
@@ -385,9 +385,9 @@ def study_results(study: StudyArgument, /, *, json: Flag = False) -> StudyResult
 def study_export(study: StudyArgument, /, *, format: ExchangeFormat = "csv", output: Path) -> str:
     """Export a study's questions or answers for use in other programs.
 
-    The format label-studio writes a folder with tasks, annotations and the labeling interface. csv
-    and jsonl write all answers. mturk and prolific write the questions, as an input file for a
-    batch.
+    With the format label-studio, the export is a folder with tasks, annotations and the labeling
+    interface. With csv or jsonl, the export contains all answers. With mturk or prolific, the
+    export is a file with the questions, as input for a batch.
 
     Examples
     --------

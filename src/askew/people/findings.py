@@ -120,7 +120,8 @@ class PeopleShares:
         The same shares, as estimates of the model's true shares. The intervals also account for the
         random sampling of images.
     votes : mapping of value to float
-        Share of raters who chose the value, as an average over images that are weighted by stratum.
+        Share of raters who chose the value, averaged over the images. Images are weighted by
+        stratum.
     by_instrument : mapping of instrument to mapping of value to float
         Share of each value in an instrument's labels for all images in the run, without correction.
     reached : bool, optional

@@ -25,7 +25,7 @@ from askew.types import Estimate, Missing, grouped
 UNLABELED = "unlabeled"
 DRAWS_OF_ERRORS = 400
 LARGEST_LIST = 60
-"""Maximum number of items without a majority label that the results list."""
+"""Maximum number of items without a majority label to list in the results."""
 
 
 def label_analysis(study: StudyAnswers) -> StudyAnalysis:

@@ -104,9 +104,9 @@ class StudyVQA:
             weights = [view.weight(item) for item in view.items]
             if weights and max(weights) > EQUAL_WEIGHTS * min(weights):
                 return (
-                    f"the images of {self.name} were sampled by their labels from other instruments, "
-                    f"so the shares of {axis.name} from these labels are not the shares in all "
-                    "images. The corrected shares of other instruments, and askew study results, "
+                    f"the images of {self.name} were sampled according to labels from other "
+                    f"instruments, so their shares of {axis.name} are not estimates of the shares in "
+                    "all images. The corrected shares of other instruments, and askew study results, "
                     "take this into account"
                 )
         return ""

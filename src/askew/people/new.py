@@ -179,7 +179,7 @@ def _number_of_raters(items: int, design: StudyDesign) -> int:
     raters = usual if design.raters is None else design.raters
     if raters < per_item:
         raise UsageError(
-            f"--raters {raters} is fewer than --raters-per-item {per_item}. Each item needs "
+            f"--raters {raters} is less than --raters-per-item {per_item}. Each item needs "
             f"{per_item} different raters"
         )
     return raters

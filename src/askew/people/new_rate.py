@@ -43,7 +43,7 @@ SOCIETAL_WORDS = frozenset("gender age race racial geographic ethnicity cultural
 """Words that mark an axis as societal if its name contains one of them, as in the paper."""
 
 LEAST_AXES = 2
-"""Minimum number of societal axes that a prompt must have to be used in the paper."""
+"""Minimum number of societal axes per prompt, as in the paper."""
 
 ASSUMED_CORRELATION = 0.5
 """Rank correlation that askew assumes when it plans a study. The paper reports .51."""

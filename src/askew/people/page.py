@@ -31,7 +31,7 @@ from askew.people.selection_page import selection_headline, selection_sections
 from askew.types import Estimate
 
 IMAGES = 24
-"""Maximum number of images without a majority label that the page shows."""
+"""Maximum number of images without a majority label to show on the page."""
 
 
 class ReportedStudy(b.ImageSource, Protocol):
@@ -215,7 +215,7 @@ def _agreement_table(entries: Sequence[GroupAgreement]) -> b.Table:
 
 
 def _with_everyone(findings: StudyFindings) -> Iterator[b.Table]:
-    """Yield a table that compares the shares with and without excluded raters, if there are any."""
+    """Yield a table of the shares with and without excluded raters, if any rater is excluded."""
     if not any(rater.excluded for rater in findings.raters):
         return
     pairs = zip(findings.included.shares, findings.everyone.shares, strict=True)

@@ -190,7 +190,7 @@ class Item:
     multiple : bool
         Whether raters may choose any number of options.
     free_text : bool
-        Whether raters may also write a text.
+        Whether raters may also enter text.
     scale : str
         Scale of the options. "ordinal" options are shown to some raters in reverse order, and
         "nominal" options are rotated.

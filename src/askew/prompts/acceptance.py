@@ -181,8 +181,8 @@ class WordChanges(NamedTuple):
 def is_read_back(prompt: str, axis: str, value: str) -> bool:
     """Check whether the language model must confirm that a text states the value.
 
-    This is required if the prompt is not in English, the axis is not in the catalog, or askew does
-    not know the value.
+    Confirmation is required if the prompt is not in English, the axis is not in the catalog, or
+    askew does not know the value.
     """
     return not is_english(prompt) or axis not in catalogue() or not is_known_value(axis, value)
 

@@ -89,7 +89,7 @@ def object_schema(**fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_whole(answer: Completion) -> str:
-    """Return the text of an answer, without the model's reasoning before it.
+    """Return the text of an answer, without the reasoning that precedes it.
 
     Raises
     ------

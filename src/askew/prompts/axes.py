@@ -13,7 +13,7 @@ from askew.prompts.vocabulary import read_data
 from askew.types import Axis, Question
 
 OTHER = "other"
-"""Key for the words that state a value which the axis does not list."""
+"""Key for the words that state a value that the axis does not list."""
 
 TABLE_QUESTIONS: Mapping[str, str] = tomllib.loads(
     (files("askew.prompts") / "questions.toml").read_text(encoding="utf-8")
@@ -77,7 +77,7 @@ class CatalogueAxis:
     synonyms
         Other words that state each value, or (with the key `OTHER`) a value that is not listed.
     mentions
-        Pattern that matches texts which state any value of the axis; None for no pattern.
+        Pattern that matches texts that state any value of the axis; None for no pattern.
     """
 
     axis: Axis
@@ -120,7 +120,7 @@ def _belongs_to_row(words: list[str], row: str) -> bool:
 
 
 def find_axis(name: str) -> Axis:
-    """Return the axis with a name, which may be spelled "body_type", "Body type" or "bodytype".
+    """Return the axis with this name, which may be spelled "body_type", "Body type" or "bodytype".
 
     Raises
     ------

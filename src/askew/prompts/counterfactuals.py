@@ -354,7 +354,7 @@ def _noun_end(parsed: ParsedPrompt, subjects: Sequence[NounPhrase]) -> int:
 
 
 def _continues_with_verb(parsed: ParsedPrompt, after: int) -> bool:
-    """Check whether the next word is a participle such as "smiling", without a comma before it."""
+    """Check whether a participle such as "smiling" follows, without a comma before it."""
     return parsed.lower(after).endswith("ing") and (after == 0 or parsed.is_adjacent(after))
 
 

@@ -76,7 +76,7 @@ class LossPrediction(Protocol):
         """Return the expected loss of a text."""
 
     def drawn(self, number: int) -> Expected:
-        """Draw a function for expected losses from the posterior distribution (Thompson sampling).
+        """Draw a function that returns expected losses from the posterior (Thompson sampling).
 
         Different numbers give different draws.
         """
@@ -407,7 +407,7 @@ def word_effects(evaluated: Sequence[Candidate], seed: int = 0) -> WordEffects |
     evaluated
         Evaluated prompts.
     seed
-        Not used: this prediction draws nothing at random.
+        Not used, because this prediction is not random.
 
     Returns
     -------
@@ -469,7 +469,7 @@ def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats
     def misfit(ratio: float) -> float:
         """Return -2 times the restricted log-likelihood of a ratio, up to a constant.
 
-        The variance is set to its maximum-likelihood value for this ratio.
+        The variance is set to its maximum-likelihood value for the given ratio.
         """
         total = variances + ratio
         return float(

@@ -48,7 +48,7 @@ def clean_prompt(text: str) -> str | None:
     """Return the part of a long prompt that describes the image, according to TIBET's rule.
 
     The rule is for prompts from DiffusionDB (appendix 11, figure 8). The rule selects the longest
-    part between punctuation marks (the first part if several are equally long).
+    part between punctuation marks (the first part if there is a tie).
 
     Parameters
     ----------

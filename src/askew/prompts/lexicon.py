@@ -66,7 +66,8 @@ class LexiconWriter:
     Parameters
     ----------
     axes
-        Maximum number of axes to propose, out of all axes that fit; None for the default above.
+        Maximum number of axes to propose, out of all axes that fit; None for the default, which
+        depends on the prompt.
     knows
         Function that checks whether a model's vocabulary includes all words of a text, so that the
         generator writes only texts that the model understands.

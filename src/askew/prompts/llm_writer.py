@@ -52,7 +52,7 @@ DRAFTS = "drafts of counterfactual prompts"
 JSON_ANSWERS = "answers in JSON"
 COUNTERFACTUALS = "counterfactual prompts"
 PROPOSED_AXES = "axes"
-"""Names of the steps for which answers are counted."""
+"""Names of the steps for which askew counts usable answers."""
 
 INSTRUCTIONS: Mapping[str, Any] = tomllib.loads(
     (files("askew.prompts") / "instructions.toml").read_text(encoding="utf-8")
@@ -355,7 +355,7 @@ class _AxisCollection:
         return f"{subject} with two counterfactual prompts that differ in one thing is missing"
 
     def with_rejections(self, reason: str) -> str:
-        """Append the reasons why axes were rejected to another reason."""
+        """Return a reason, followed by the rejected axes and their reasons in parentheses."""
         rejections = [f"{name}: {axis.reason}" for name, axis in self.rejected.items()]
         return f"{reason} ({'; '.join(rejections)})" if rejections else reason
 
@@ -545,11 +545,11 @@ class _TextCheck:
     def _reading_fault(value: str, answer: str | None, texts: Mapping[str, str]) -> str | None:
         """Return a fault if the model gave no answer or reads another value in a text."""
         if answer is None:
-            return "the language model did not confirm its value"
+            return "the language model did not confirm the value"
         others = [other for other in texts if other != value]
         if acceptance.values_agree(value, answer, others):
             return None
-        return f"the language model reads the value {answer!r} in it, not the intended value"
+        return f"the language model reads the value {answer!r} in the text, not the intended value"
 
 
 def _value_of(axis: str, value: str, text: str, prompt: str) -> str:
@@ -568,7 +568,7 @@ def _value_of(axis: str, value: str, text: str, prompt: str) -> str:
 
 
 def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
-    """Return an axis with these values, based on the catalog if the catalog has that axis."""
+    """Return an axis with these values, based on the catalog if the catalog contains that axis."""
     known = AXES.get(name)
     if known and set(known.values) == set(values) and len(known.questions) == 1:
         scale = known.scale if known.values == values else "nominal"

@@ -220,8 +220,8 @@ def _values(axis: str) -> Iterator[Detail]:
 def group_of(phrase: NounPhrase | None) -> NounGroup:
     """Return the noun group for a phrase.
 
-    If no group contains the noun, the group of the most closely related noun is used. Without such
-    a noun, the group depends on the kind of the noun.
+    If no group contains the noun, the group of the most closely related noun is used. If no noun is
+    related, the group depends on the kind of the noun.
     """
     noun = phrase.noun if phrase else None
     if noun is None:
@@ -406,7 +406,7 @@ def main_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
 
 
 def _implied_sides(parsed: ParsedPrompt, subject: NounPhrase | None) -> list[str]:
-    """Return the setting that each noun except the subject implies; "" for none."""
+    """Return the setting implied by each noun except the subject; "" if a noun implies none."""
     others = [phrase.noun for phrase in parsed.phrases if phrase != subject and phrase.noun]
     return [noun.implies.get("environment", "") for noun in others]
 

@@ -6,7 +6,7 @@ _BY_GENDER = {
     "male": {"he": "he", "him": "him", "his": "his", "himself": "himself"},
     "female": {"he": "she", "him": "her", "his": "her", "himself": "herself"},
 }
-"""Pronouns by gender, and then by their male form."""
+"""Pronouns, keyed by gender and then by the male form of the pronoun."""
 
 _MALE_FORMS = {"she": "he", "hers": "his", "herself": "himself"}
 _PRONOUN = re.compile(r"\b(he|him|his|himself|she|her|hers|herself)\b", re.I)

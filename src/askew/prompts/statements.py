@@ -363,7 +363,9 @@ class Statement:
 
 @lru_cache(maxsize=8192)
 def states(prompt: str, axis: str) -> bool:
-    """Check whether a prompt states a value of an axis, so that bias on this axis has no meaning.
+    """Check whether a prompt states a value of an axis.
+
+    If it does, bias on this axis is not meaningful.
 
     Parameters
     ----------
@@ -448,7 +450,7 @@ def stated_values(text: str, axis: str) -> set[str]:
 def find_statements(
     parsed: ParsedPrompt, entry: CatalogueAxis, subjects: Sequence[NounPhrase]
 ) -> Iterator[Statement]:
-    """Yield all statements in a prompt that give the subjects a value of an axis.
+    """Yield all statements in a prompt that assign a value of an axis to the subjects.
 
     Statements are modifiers of the subjects, or phrases after the first subject.
 
@@ -501,7 +503,7 @@ def _matches(
 
 @lru_cache
 def _pattern(axis: str, before: bool) -> re.Pattern[str]:
-    """Return a pattern that matches words which state a value, before or after a noun.
+    """Return a pattern that matches words that state a value, before or after a noun.
 
     The pattern has one group per value, in the order of `CatalogueAxis.synonyms`.
     """

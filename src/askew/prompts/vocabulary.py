@@ -27,7 +27,7 @@ class Noun:
     kind
         Kind of person or thing that the noun names.
     implies
-        Values that the noun implies, by axis ("boy" implies gender male and age young).
+        Values that the noun implies, keyed by axis ("boy" implies gender male and age young).
     counterparts
         For each axis, the noun that replaces this noun in a prompt that must state another value.
     """
@@ -54,7 +54,7 @@ def read_data(name: str) -> str:
 
 @lru_cache
 def nouns() -> Mapping[str, Noun]:
-    """Return all known nouns by their singular and plural forms, in lower case.
+    """Return all known nouns, keyed by their singular and plural forms in lower case.
 
     If two nouns share a form, the first noun is used.
     """

@@ -1,8 +1,8 @@
 """Requests to edit images with a served model, for models that can edit.
 
-The field `strength` does not exist in OpenAI's interface. It is the share of the denoising steps
-that the model runs on the noised input image. With the default strength 1, nothing of the input
-image remains.
+The field `strength` does not exist in OpenAI's interface. `strength` is the share of the denoising
+steps that the model runs on the noised input image. With the default strength 1, nothing of the
+input image remains.
 """
 
 import secrets

@@ -108,7 +108,7 @@ def selected(
 ) -> Iterator[PlacedImage]:
     """Yield the images that a filter selects.
 
-    A corrected label replaces the labels of all instruments.
+    A corrected label replaces the labels from all instruments.
     """
     for each in sets:
         if chosen.set in ("", str(each.number), NAMED + each.name):

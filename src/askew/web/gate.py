@@ -72,7 +72,7 @@ requests that start from a page of the app.
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """HTTP status and reason with which a request is refused."""
+    """HTTP status and reason for refusing a request."""
 
     status: int
     reason: str

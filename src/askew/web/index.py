@@ -259,7 +259,7 @@ def _facts(row: Sequence[object]) -> RunFacts:
 
 
 def run_id(folder: Path) -> str:
-    """Return a run folder's id for addresses, which is the beginning of a hash of the path."""
+    """Return the id of a run folder in addresses, which is the beginning of a hash of its path."""
     return sha256(str(folder.absolute()).encode("utf-8", "surrogateescape"))[:ID_DIGITS]
 
 

@@ -20,7 +20,7 @@ from askew.web.site import Site
 
 
 def removal_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the page that shows what removing a run deletes and has a button to remove the run."""
+    """Return a page that shows what removing a run would delete, with a button to remove it."""
     facts = _facts(site, request)
     count = words.plural(facts.images, "image")
     shared = site.index.shared_images(facts.id)

@@ -23,7 +23,7 @@ from askew.web.shell import message, page, sheet
 from askew.web.site import Site
 
 ORIGINAL = "original"
-"""Value of the query parameter `labels` with which a page shows shares without corrected labels."""
+"""Value of the query parameter `labels` that makes a page show shares without corrections."""
 
 CAVEAT = (
     "They replace the labels from all instruments in shares, deviations and verdicts, but not in MAD "
@@ -72,7 +72,7 @@ def links_of(site: Site, run: OpenedRun) -> PageLinks:
 
 
 def small_or_large(reference: ImageReference) -> str:
-    """Return the address of a copy of an image, in the size in which the page shows it."""
+    """Return the address of a copy of an image in the size that the page shows."""
     return f"/images/{reference.image_id}/{'large' if reference.large else 'small'}"
 
 

@@ -75,7 +75,7 @@ class RaterGate:
 
 
 def _is_foreign(headers: MutableMapping[bytes, bytes], hosts: frozenset[str]) -> bool:
-    """Check whether the form was sent from a web page of another site."""
+    """Check whether the form was sent from a web page on another site."""
     origin = headers.get(b"origin", b"").decode("latin-1")
     # a browser sends "null" for pages with the policy no-referrer
     if origin not in ("", "null") and origin.partition("://")[2] not in hosts:
