@@ -231,9 +231,10 @@ def localization_lines(localization: Localization, model: str, count: int) -> It
     """Yield sentences and three tables about localization."""
     by_attribute = localization.by_attribute()
     yield (
-        f"`{model}`, {count} drawings, timesteps {', '.join(map(str, TIMESTEPS))}. "
-        f"Intervals at level .95: Wilson's for clusters of the same drawing for the pointing game, "
-        f"Student's t over drawings for all other scores."
+        f"Measured with `{model}`, {count} drawings and the timesteps "
+        f"{', '.join(map(str, TIMESTEPS))}. Brackets contain intervals at level .95: for the "
+        "pointing game, Wilson's interval with each drawing as a cluster, and for all other scores, "
+        "Student's t interval over drawings."
     )
     yield ""
     yield from _sentences(by_attribute)
@@ -270,10 +271,10 @@ def faithfulness_lines(read: Mapping[str, LabelingRates]) -> Iterator[str]:
     )
     for attribute, scores in read.items():
         yield (
-            f"**{attribute}**: share of correct labels {_short(scores.whole)} for complete "
+            f"**{attribute}**: the share of correct labels is {_short(scores.whole)} for complete "
             f"drawings, {_short(scores.region)} if only the true region is visible, and "
             f"{_short(scores.without)} if only the true region is covered. "
-            f"The most common value has share {scores.guess:.2f}."
+            f"The share of the most common value is {scores.guess:.2f}."
         )
         yield ""
         parts = (scores.mask, scores.rest, scores.other, scores.place, scores.left_out)
@@ -345,7 +346,7 @@ def _sentences(located: Mapping[str, LocationScores]) -> Iterator[str]:
             words.append(name)
     yield (
         f"- For {_listed(area, total)}, the maximum of the map lies in the region more often than "
-        "the region's area predicts."
+        "expected from the region's area."
     )
     yield (
         f"- For {_listed(place, total)}, the map overlaps its region more than it overlaps the "

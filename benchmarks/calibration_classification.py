@@ -106,8 +106,9 @@ def tables(options: argparse.Namespace) -> Iterator[str]:
         f"--repeats {repeats} --draws {options.draws}"
     )
     yield (
-        f"`{command}`: {PAIRS} decisions per image and {repeats} runs per row. A coverage near .95 "
-        f"is accurate to about ±{2 * np.sqrt(0.95 * 0.05 / repeats):.2f}."
+        f"The command `{command}` simulates {repeats} runs per row, with {PAIRS} decisions per "
+        f"image. A coverage near .95 is accurate to about "
+        f"±{2 * np.sqrt(0.95 * 0.05 / repeats):.2f}."
     )
     methods = ("Wilson, effective size", "bootstrap over images")
     columns = " | ".join(f"{method}: coverage | width" for method in methods)

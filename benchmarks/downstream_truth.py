@@ -212,8 +212,8 @@ def _explanation(
         return
     if order < low:
         sentence += (
-            " So the small number of images does not explain the measured order. The noise samples "
-            "or the trained model must be the cause."
+            " So the small number of images does not explain why the measured order is lower. The "
+            "noise samples or the trained model must be the cause."
         )
     else:
         sentence += " So the small number of images explains the measured order."
@@ -318,7 +318,7 @@ def editing(options: argparse.Namespace) -> Iterator[str]:
     yield from _setting(options, f"{options.words} occupations per set")
     for name, words in targets.items():
         shares = ", ".join(f"{word} {percent(female_share(word))}" for word in words)
-        yield f"- {name}: {shares} women, as planted"
+        yield f"- planted shares of women in {name} occupations: {shares}"
     yield ""
     yield from _rates(by_model, list(targets))
     yield ""
@@ -414,9 +414,10 @@ def _with_q(change: Estimate | Missing) -> str:
 
 def _setting(options: argparse.Namespace, subject: str) -> Iterator[str]:
     yield (
-        f"`python -m benchmarks.downstream_truth {options.half}`: {options.pictures} drawings of a "
-        f"man and {options.pictures} of a woman from `{SOURCES}`, {subject}, seed {options.seed}. "
-        f"Intervals at level {SCORING.level:g}."
+        f"The command `python -m benchmarks.downstream_truth {options.half}` uses "
+        f"{options.pictures} drawings of a man and {options.pictures} drawings of a woman from "
+        f"`{SOURCES}`, {subject}, and seed {options.seed}. Intervals are at level "
+        f"{SCORING.level:g}."
     )
     yield ""
 
