@@ -347,7 +347,7 @@ def test_unsupported_pipelines_are_refused(
         class_errors(plain, latents, PROMPTS, (1, 2, 1000), noise)
     with pytest.raises(
         UsageError,
-        match=r"EDMDPMSolverMultistepScheduler .*Playground 2\.5\) cannot classify: .* wrong numbers; choose Stable",
+        match=r"EDMDPMSolverMultistepScheduler .*Playground 2\.5\) cannot classify: .*; choose Stable",
     ):
         class_errors(pipeline("playground"), latents, PROMPTS, AT, noise)
     with pytest.raises(

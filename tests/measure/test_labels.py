@@ -270,7 +270,7 @@ def listed(folder: Path, **absent_and_there: tuple[int, int]) -> FolderCollectio
 def test_files_that_are_absent_more_often_for_one_label_are_reported(tmp_path: Path) -> None:
     (warning,) = labels(collection=listed(tmp_path, F=(20, 20), M=(2, 58))).warnings
     assert warning.startswith(
-        "files are absent significantly more often for the label gender 'female' (20 of 40) "
+        "files are missing significantly more often for the label gender 'female' (20 of 40) "
         "than 'male' (2 of 60), q = "
     )
 

@@ -78,7 +78,7 @@ def test_images_in_other_modes_are_read_as_displayed() -> None:
     assert not skin_mask(Image.new("I;16", (4, 4), 40000)).any()
     with pytest.raises(UsageError, match=r"\(4, 4\)"):
         ita(np.zeros((4, 4), dtype=np.uint8))
-    with pytest.raises(UsageError, match="does not fit"):
+    with pytest.raises(UsageError, match="but the image has the shape"):
         ita(patch(DARK), np.ones((3, 3), dtype=bool))
 
 

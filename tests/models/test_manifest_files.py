@@ -199,7 +199,7 @@ def test_names_of_several_files_are_not_matched(tmp_path: Path) -> None:
 def test_some_absent_files_are_offered_by_name(tmp_path: Path) -> None:
     folder = save_folder(tmp_path, "file,prompt\na.png,p\nx/b.png,p\n", "a.png", "b.png")
     assert "use --match-names to read them" in create(folder).warnings[0]
-    with pytest.raises(ManifestError, match="find them with --match-names"):
+    with pytest.raises(ManifestError, match="use --match-names to read them"):
         create(folder, strict=True)
 
 

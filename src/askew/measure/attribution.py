@@ -30,7 +30,7 @@ class EncodedText:
 
 @dataclass(frozen=True, slots=True)
 class _EncoderRows:
-    """Rows of an encoded prompt that come from one text encoder, with its tokenizer."""
+    """Rows of an encoded prompt that come from one text encoder, with this encoder's tokenizer."""
 
     encoder: str
     tokenizer: Any

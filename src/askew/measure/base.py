@@ -68,17 +68,17 @@ class CalledVQA(VQA, Protocol):
     Attributes
     ----------
     concurrency
-        Number of images for which a run sends requests at once.
+        Number of images for which a run sends requests simultaneously.
     """
 
     concurrency: int
 
     @property
     def separate(self) -> "CalledVQA | None":
-        """Return an instrument that asks one question per call; None if this one already does."""
+        """Return an instrument that asks one question per call; None if this instrument does."""
 
     def calls(self, questions: Sequence[Question]) -> int:
-        """Return how many calls these questions need for one image."""
+        """Return the number of calls that these questions need per image."""
 
     def logged_answers(self, picture: Picture, questions: Sequence[Question]) -> LoggedAnswers:
         """Return the answers about an image, with the records of the calls."""
@@ -120,7 +120,7 @@ class Embedder(PictureReader, Protocol):
 
 @runtime_checkable
 class Chooser(Protocol):
-    """Instrument that cannot generate text, so it answers an open question with the nearest value.
+    """Instrument that cannot generate text and answers open questions with the nearest value.
 
     If the nearest value could be mistaken for a real answer, askew adds the option "none of these".
     """
@@ -184,7 +184,7 @@ class SampledLabels(Protocol):
     def labeling_errors(
         self, axis: Axis, labels: Mapping[str, str | Missing]
     ) -> NDArray[np.int64] | None:
-        """Return effective counts of an instrument's labels by true value.
+        """Return the effective counts of an instrument's labels for each true value.
 
         None if no image has both a person's label and a label from the instrument.
 
@@ -260,7 +260,7 @@ class ComparingVQA:
         return [list(row) for row in zip(*columns, strict=True)]
 
     def _best(self, vectors: Vectors, texts: Mapping[str, Sequence[str]]) -> list[str]:
-        """Return, for each image, the answer whose mean text vector is closest."""
+        """Return, for each image, the answer whose mean text vector is closest to its vector."""
         for wordings in map(tuple, texts.values()):
             if wordings not in self._means:
                 mean = self.embedder.embed_texts(wordings).mean(axis=0)

@@ -29,9 +29,9 @@ EVALUATIONS_PER_SLICE = 1024
 
 
 class ClassErrors:
-    """Reader of a diffusion model's denoising errors on an image, one for the text of each class.
+    """Reader that computes a diffusion model's denoising errors on an image for each class's text.
 
-    The reading of an image does not depend on other images.
+    The errors for an image do not depend on other images.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ def _general_captions(option: str, axis: str | None) -> tuple[str, ...]:
 def asked_value(question: Question) -> tuple[str, Texts] | None:
     """Return the value that a yes/no question asks about, and captions for all values of its axis.
 
-    Return None unless the question belongs to an axis of the catalog that has several questions.
+    Return None unless the question belongs to an axis of the catalog with more than one question.
     """
     entry = catalogue().get(question.axis or "")
     if entry is None or len(entry.axis.questions) < 2:
@@ -221,9 +221,9 @@ class ClipVQA(ComparingVQA):
 
     An open question is always answered with a value of its axis, so `only_chooses` is True. If the
     main subject is not a person, the answer to a question about a person is Missing("no_person").
-    Requests for a caption, and questions that no caption can answer, get Missing("not_asked"). CLIP
-    makes more errors than a trained classifier about rare words, about groups of people, and about
-    things that the image does not show.
+    Requests for a caption, and questions that no caption can answer, are answered with
+    Missing("not_asked"). For rare words, for groups of people, and for things that the image does
+    not show, CLIP makes more errors than a trained classifier.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Counts of concepts in answers about images (TIBET, section 3.3 and appendix 9.3)."""
+"""Count the concepts in answers about images (TIBET, section 3.3 and appendix 9.3)."""
 
 import gzip
 import re
@@ -46,7 +46,7 @@ JOINT = "_"
 """Character that joins the words of a phrase. No single word contains it."""
 
 _SIGNED = re.compile(r"^[-+−]|[-+−]$")
-"""A plus or minus sign before or after a label."""
+"""Pattern for a plus or minus sign before or after a label."""
 
 _WORD = re.compile(r"[^\W_]+(?:[-'_][^\W_]+)*|[.,;:!?]")
 
@@ -136,7 +136,7 @@ def _denies_sentence(token: str, variant: Variant) -> bool:
 
 
 def _denies_next(token: str, concepts: Sequence[str]) -> bool:
-    """Check for "no", "without", or an "or" that continues them, as in "no beard or glasses"."""
+    """Check whether a token negates the next word, as "no" and "or" in "no beard or glasses"."""
     if token in ("no", "without"):
         return True
     return token == "or" and bool(concepts) and concepts[-1].startswith("no ")
@@ -287,8 +287,9 @@ def senses(word: str) -> tuple[str, ...]:
     """Return the synsets (senses) of a lower-case word in WordNet 3.0, most frequent first.
 
     A synset's name consists of its part of speech and its offset, such as "n10287213". An inflected
-    form ("doctors") that is not a word in WordNet has the senses of its base form. Senses after the
-    first are listed only if another word has the same sense. An unknown word has no senses.
+    form ("doctors") that is not a word in WordNet has the senses of its base form. Except for the
+    first sense, senses are listed only if another word also has them. An unknown word has no
+    senses.
     """
     forms = [word]
     for end, base in _ENDINGS:

@@ -61,8 +61,8 @@ def timesteps(samples: int, total: int = 1000) -> list[int]:
     """
     if not 1 <= samples <= total:
         raise UsageError(
-            f"the number of noise samples is {samples}; with {total} timesteps, it must be "
-            f"1 to {total}"
+            f"the number of noise samples is {samples}; with {total} timesteps, it must be from 1 "
+            f"to {total}"
         )
     step = total // samples
     return list(range(step // 2, total, step))[:samples]
@@ -87,7 +87,7 @@ def class_errors(
     *,
     batch_size: int = EVALUATIONS_PER_BATCH,
 ) -> Errors:
-    """Return the error of a pipeline's noise prediction, given each text.
+    """Return the error of a pipeline's noise prediction for each text.
 
     The smaller the error, the better the text fits the image.
 
@@ -149,7 +149,7 @@ class Denoiser:
     Parameters
     ----------
     pipe, prompts, loss, batch_size
-        As in `class_errors`, with the same errors.
+        As in `class_errors`. Invalid values raise the same errors.
 
     Attributes
     ----------
@@ -185,8 +185,8 @@ class Denoiser:
     def latents(self, pictures: Sequence[Image.Image] | ArrayLike) -> Tensor:
         """Encode images as scaled posterior means of shape (images, channels, height, width).
 
-        Images are cut and resized to the size that the model takes as input. If latents are given,
-        they are checked and returned.
+        Images are cropped and resized to the size that the model takes as input. If latents are
+        given, they are checked and returned.
 
         Raises
         ------
@@ -217,7 +217,7 @@ class Denoiser:
         latents
             Scaled latents, as `latents` returns them.
         timesteps, noise
-            As in `class_errors`, with the same errors.
+            As in `class_errors`. Invalid values raise the same errors.
         """
         noises = torch.as_tensor(noise, dtype=torch.float32)
         self._check_samples(latents, timesteps, noises)
@@ -268,10 +268,13 @@ class Denoiser:
         expected = (len(latents), len(timesteps), *latents.shape[1:])
         if tuple(noise.shape) != expected:
             raise UsageError(
-                f"the noise has the shape {tuple(noise.shape)}; (images, samples, …) is {expected}"
+                f"the noise has the shape {tuple(noise.shape)}; it must have the shape {expected} "
+                "(images, samples, …)"
             )
         if timesteps and not 0 <= min(timesteps) <= max(timesteps) < self.total:
-            raise UsageError(f"timesteps must be 0 to {self.total - 1}, as the model was trained")
+            raise UsageError(
+                f"timesteps must be from 0 to {self.total - 1}, as in the model's training"
+            )
 
     def _batch_errors(
         self,

@@ -103,9 +103,9 @@ class UNet(DenoisingNetwork):
         self._network = pipe.unet
         if getattr(pipe.scheduler, "alphas_cumprod", None) is None:
             raise UsageError(
-                f"a model trained with {type(pipe.scheduler).__name__} (EDM, such as "
-                f"Playground 2.5) cannot classify: the errors need the timesteps of its training "
-                "schedule, which are missing, and another scheduler would give wrong numbers; "
+                f"a model trained with {type(pipe.scheduler).__name__} (EDM, such as Playground "
+                "2.5) cannot classify: the errors require the timesteps of its training schedule, "
+                "which askew does not have, and another scheduler would yield wrong errors; "
                 f"choose {FAMILIES} with --model"
             )
         config = self._network.config

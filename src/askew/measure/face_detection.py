@@ -27,7 +27,7 @@ Without enlargement, dlib misses small faces.
 """
 
 MTCNN_CERTAIN = 0.95
-"""Minimum score of a face from MTCNN. Faces with lower scores are ignored."""
+"""Minimum MTCNN score of a face. Faces with lower scores are ignored."""
 
 HOG_CERTAIN = 0.5
 """Minimum score at which askew regards a detection by HOG as certain.
@@ -52,9 +52,9 @@ class DetectedFace:
         Left, top, right and bottom edges of the square that HOG returns for this face. If MTCNN
         detected the face, the square is an estimate.
     points : array, (5, 2)
-        Coordinates x and y of five points of the face. MTCNN gives the left eye, the right eye (as
-        seen by the viewer), the tip of the nose, and the left and right corners of the mouth. HOG
-        gives two corners of each eye, the right eye first, and the base of the nose.
+        Coordinates x and y of five points of the face. MTCNN returns the left eye, the right eye
+        (as seen by the viewer), the tip of the nose, and the left and right corners of the mouth.
+        HOG returns two corners of each eye, the right eye first, and the base of the nose.
     """
 
     box: Floats
@@ -108,7 +108,7 @@ def enlarged(image: Image.Image) -> Image.Image:
 
 
 class Detector(Protocol):
-    """Face detector. `fingerprint` changes whenever the faces could change."""
+    """Face detector, whose `fingerprint` changes whenever its detections could change."""
 
     fingerprint: str
 
@@ -117,7 +117,7 @@ class Detector(Protocol):
 
 
 class MtcnnDetector:
-    """Detector that uses `askew.measure.mtcnn`. It finds faces at least about 24 pixels wide."""
+    """Detector that uses `askew.measure.mtcnn` and finds faces of about 24 pixels or more."""
 
     fingerprint = f"mtcnn-1 certain={MTCNN_CERTAIN}"
 

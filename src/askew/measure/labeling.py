@@ -1,4 +1,4 @@
-"""Requests that ask a vision model to label an image, and the labels in its responses.
+"""Write requests that ask a vision model to label an image, and parse its responses.
 
 The options of a question are in random order, because models prefer options in certain positions.
 The order depends only on the image and the question, so a repeated request is identical.

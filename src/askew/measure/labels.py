@@ -32,7 +32,7 @@ from askew.types import Axis, Missing, Picture, Question, grouped
 
 VERSION = 1
 SIGNIFICANCE_LEVEL = 0.05
-"""q-value below which askew warns that missing files depend on the label."""
+"""q-value below which askew warns that the share of missing files depends on the label."""
 
 Answers = dict[str, str | Missing]
 """Answers about one image, by axis."""
@@ -55,8 +55,8 @@ class LabelVQA:
     aliases
         Value for each label. A label may begin with "AXIS:".
     values
-        Values of axes that the user chose. The values of other axes come from the catalog or from
-        the labels.
+        Values that the user specified for some axes. The values of other axes come from the catalog
+        or from the labels.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class LabelVQA:
         return digest_of(content)
 
     def _labels_of_raters(self) -> Iterator[tuple[str, str, list[str]]]:
-        """Yield image, axis and labels of all raters, for each axis with several raters."""
+        """Yield an image's id, an axis and all raters' labels, for axes with several raters."""
         for digest, by_axis in self._ratings_by_id.items():
             for axis in self._raters:
                 yield digest, axis, [_content_of(label) for label in by_axis[axis]]
@@ -261,7 +261,7 @@ def _values(
 def _known_values(
     labeled: Sequence[str], given: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the values of each labeled axis whose values the user or the catalog names."""
+    """Return the values of each labeled axis whose values the user or the catalog specifies."""
     catalogued = {axis: AXES[axis].values for axis in labeled if axis in AXES}
     named = catalogued | {axis: tuple(values) for axis, values in given.items()}
     return {axis: values for axis, values in named.items() if values}
@@ -301,7 +301,7 @@ def _aliases_of_new_axis(
 def _values_from_labels(
     axis: str, pictures: Sequence[FiledPicture], aliases_by_key: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return an axis's labels, and the targets of its aliases, as values in the singular."""
+    """Return the values of an axis: its labels in the singular, and the targets of its aliases."""
     values = {
         plain: label
         for plain, label in _labels_by_key(axis, pictures).items()
@@ -333,9 +333,9 @@ def _describe_spellings(axis: str, spellings: Sequence[str], counts: Mapping[str
     """Return the message for labels of a new axis that differ only in spelling."""
     labels = " and ".join(f"{label!r} ({counts[label]})" for label in spellings)
     return (
-        f"the labels {labels} of axis {axis!r} differ only in spelling, so askew would take "
-        f"them for one value. If they are one value, name all values of the axis with "
-        f"--values {axis}=VALUE,VALUE. If they are not, write them differently"
+        f"the labels {labels} of axis {axis!r} differ only in spelling, so askew would take them "
+        "for one value. If they are one value, name all values of the axis with --values "
+        f"{axis}=VALUE,VALUE. If they are different values, change their spelling in the manifest"
     )
 
 
@@ -434,7 +434,7 @@ class _LabelCount:
 def _unevenly_absent(
     values: Mapping[str, Sequence[str]], answers: Mapping[Path, Answers], absent: Collection[Path]
 ) -> list[str]:
-    """Return a warning for each axis on which missing files depend on the label.
+    """Return a warning for each axis on which the share of missing files depends on the label.
 
     askew applies Pearson's chi-squared test to a table that counts missing and existing files per
     label. It uses permutations if counts are small. The q-values come from the Benjamini-Hochberg
@@ -455,8 +455,8 @@ def _unevenly_absent(
             contrasts.append(f"{axis} {most} than {least}")
             p_values.append(test.p)
     return [
-        f"files are absent significantly more often for the label {contrast}, q = {q:.1g}: "
-        f"the absent images differ from the other images, and no score can correct for this"
+        f"files are missing significantly more often for the label {contrast}, q = {q:.1g}: the "
+        "missing images differ from the other images, and no score can correct for this difference"
         for contrast, q in zip(contrasts, benjamini_hochberg(p_values), strict=True)
         if q < SIGNIFICANCE_LEVEL
     ]

@@ -29,7 +29,7 @@ class LandmarkFinder(Protocol):
     fingerprint: str
 
     def find(self, image: Image.Image) -> Landmarks | Missing:
-        """Return the landmarks of the only face in an RGB image, or the reason for having none."""
+        """Return the landmarks of the only face in an RGB image, or why there are none."""
 
 
 class MtcnnLandmarks:
@@ -75,7 +75,7 @@ class DlibLandmarks:
 
 
 def no_single_face(faces: Sequence[object]) -> Missing:
-    """Return Missing with the reason, for an image that does not show exactly one face."""
+    """Return the reason why an image without exactly one face has no landmarks."""
     if faces:
         return Missing("several_people", f"{len(faces)} faces found")
     return Missing("no_face")

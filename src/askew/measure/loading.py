@@ -1,4 +1,4 @@
-"""Loading of pretrained instruments with transformers: configuration, processor and weights.
+"""Load pretrained instruments with transformers: configuration, processor and weights.
 
 askew reads only safetensors and runs no remote code.
 """
@@ -132,7 +132,7 @@ def load_config(network: Pretrained) -> Any:
 
 
 def load_part(auto_class: Any, network: Pretrained) -> Any:
-    """Load a part, such as AutoConfig or AutoTokenizer, from a network's small files."""
+    """Load a network's configuration or tokenizer with a class such as AutoConfig."""
     with explain_errors(network.name, LIBRARY):
         return auto_class.from_pretrained(network.folder, trust_remote_code=False)
 
@@ -160,9 +160,9 @@ def load_weights(
         lacking = sorted(info["missing_keys"])
         if lacking:
             raise UsageError(
-                f"{network.name!r} was trained for another task: it has no weights for "
-                f"{len(lacking)} parts of {type(model).__name__}, such as {lacking[0]}; "
-                f"choose a model of that kind"
+                f"{network.name!r} was trained for another task: it lacks {len(lacking)} weights "
+                f"of a {type(model).__name__}, such as {lacking[0]}; choose a model that was "
+                f"trained as a {type(model).__name__}"
             )
         return model.eval().to(device)
 

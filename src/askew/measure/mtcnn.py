@@ -223,7 +223,7 @@ def _flat(features: Floats32) -> Floats32:
 def _max_pool(features: Floats32, size: int) -> Floats32:
     """Return the maxima of windows with a stride of 2.
 
-    If the last window extends beyond the features, it is cut.
+    If the last window extends beyond the features, it is cropped.
     """
     height, width = (-(-(length - size) // 2) + 1 for length in features.shape[2:])
     bottom = max(2 * (height - 1) + size - features.shape[2], 0)

@@ -53,7 +53,7 @@ class LabelingSettings:
     size
         Maximum width and maximum height of the images that askew sends, in pixels.
     detail
-        Value of the request's field `detail`. With "", the field is left out.
+        Value of the request's field `detail`. With "", the field is omitted.
     together
         Maximum number of questions with options in a call.
     temperature
@@ -127,14 +127,14 @@ class HostedVQA:
 
     @property
     def separate(self) -> "HostedVQA | None":
-        """An instrument that asks one question per call, or None if this one already does."""
+        """An instrument that asks one question per call, or None if this instrument does."""
         if self.settings.together == 1:
             return None
         settings = replace(self.settings, together=1)
         return HostedVQA(self._model, self._server, self.concurrency, settings)
 
     def calls(self, questions: Sequence[Question]) -> int:
-        """Return how many calls these questions need for one image."""
+        """Return the number of calls that these questions need per image."""
         return len(list(self._groups(questions)))
 
     def answer(
@@ -181,7 +181,7 @@ class HostedVQA:
     def _complete(
         self, picture: Picture, questions: Sequence[Question], image: Mapping[str, Any]
     ) -> tuple[dict[str, Any], Completion]:
-        """Send a request. Return a record that names the image, and the model's response."""
+        """Send a request. Return a record of the request, and the model's response."""
         schema = schema_of(questions)
         seed = attempt_seed(0, 0)
         record = {

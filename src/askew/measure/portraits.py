@@ -249,7 +249,7 @@ def find_face(finder: str, picture: Picture) -> Face | Missing:
 def skin_changes(
     mask_of: str, located: Sequence[tuple[Picture, Landmarks | Missing]]
 ) -> list[SkinChange]:
-    """Return the change in skin color from the first image to each of its edits, in order.
+    """Return the changes in skin color from the first image to its edited versions, in order.
 
     Parameters
     ----------

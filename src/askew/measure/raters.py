@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from askew.types import Missing
 
 Label = str | Missing
-"""Value of an axis, or the reason why a rater gave none."""
+"""Value of an axis, or the reason why a rater gave no value."""
 
 
 def majority(labels: Sequence[Label]) -> Label:

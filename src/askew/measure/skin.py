@@ -24,7 +24,7 @@ Bytes = NDArray[np.uint8]
 ROUNDING = 1e-9
 """Tolerance for rounding.
 
-The mean of equal numbers may differ from these numbers in the last digit.
+The computed mean of equal numbers may differ from these numbers in the last digit.
 """
 
 NO_SKIN = Missing("unparseable", "no pixel has the color of skin")
@@ -176,7 +176,8 @@ def _checked_mask(mask: ArrayLike, pixels: Bytes) -> Mask:
     checked = np.asarray(mask, dtype=bool)
     if checked.shape != pixels.shape[:2]:
         raise UsageError(
-            f"a mask of shape {checked.shape} does not fit an image of {pixels.shape[:2]} pixels"
+            f"the mask has the shape {checked.shape}, but the image has the shape "
+            f"{pixels.shape[:2]}"
         )
     return checked
 

@@ -1,4 +1,4 @@
-"""The studio's CLIPModel in PyTorch only. It gives the same results as transformers.
+"""The studio's CLIPModel in PyTorch only, with the same results as in transformers.
 
 Importing the package transformers takes twice as long as everything else that an audit needs.
 """

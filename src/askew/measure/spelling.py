@@ -1,4 +1,4 @@
-"""Comparison of labels that people wrote in different spellings.
+"""Compare labels regardless of differences in spelling, such as case and hyphens.
 
 All spellings of a label have the same key. Case, white space and underscores do not matter. A
 hyphen between letters or digits does not matter either: "middle-aged" is "middle aged", and "3-9"
@@ -85,7 +85,10 @@ def _by_key(aliases: Mapping[str, str]) -> dict[str, str]:
     for labels in repeated_keys(aliases):
         if len({key(aliases[label]) for label in labels}) > 1:
             given = " and ".join(f"--alias {label}={aliases[label]}" for label in labels)
-            raise UsageError(f"{given} are about one label, since only spelling differs; give one")
+            raise UsageError(
+                f"{given} refer to the same label, because they differ only in spelling; "
+                "give only one of them"
+            )
     return {key(label): target for label, target in aliases.items()}
 
 
@@ -112,7 +115,7 @@ class Spelling:
         for repeated in repeated_keys(values):
             raise UsageError(
                 f"the values {' and '.join(map(repr, repeated))} of axis {axis!r} differ only in "
-                f"spelling, so that no label can mean one of them; rename one with --values"
+                "spelling, so a label could mean either; rename one of them with --values"
             )
         self.values = tuple(values)
         self._known: dict[str, str | Missing] = {}

@@ -1,4 +1,4 @@
-"""The studio's instruments: an embedder, and a VQA that compares captions by this embedder.
+"""The studio's instruments: an embedder, and a VQA that uses it to compare images with captions.
 
 Both work only for images from the studio.
 """
@@ -53,7 +53,7 @@ DESCRIBED: Mapping[str, tuple[str, ...]] = {
     "ableism": ("disability",),
     "color": ("style",),
 }
-"""Attributes that answer open questions about topics that are not attributes, by topic."""
+"""Attributes with which open questions about other topics are answered, by topic."""
 
 KNOWN_ERRORS = weights("embedder") / "known_errors.json"
 """File with confusion counts for each attribute, written by `benchmarks.studio_vqa`."""

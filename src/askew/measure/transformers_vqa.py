@@ -94,7 +94,7 @@ class AskingSettings(NetworkSettings):
 
 
 class TransformersVQA:
-    """Instrument that asks a model which takes an image and a text as input and generates a text.
+    """Instrument that uses a model that generates text from an image and a text.
 
     Weights are loaded at the first question. The vision tower runs once per image for all
     questions, if the model allows it. Answers do not depend on the batch, except for rounding. In

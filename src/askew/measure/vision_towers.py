@@ -1,8 +1,8 @@
 """Vision towers of VQA models. A tower runs once per image, for all questions about the image.
 
 Most models that generate text from images accept the outputs of their vision tower in place of the
-pixels. BLIP does not. So during a call, askew replaces its tower by a function that returns outputs
-computed earlier.
+pixels. BLIP does not. So during a call, askew replaces its tower with a function that returns
+outputs computed earlier.
 """
 
 import inspect
@@ -57,7 +57,7 @@ class VisionTower(Protocol):
     def call_arguments(
         self, inputs: Mapping[str, Any], features: Sequence[ImageFeatures]
     ) -> AbstractContextManager[dict[str, Any]]:
-        """Return a context that yields arguments. Inside it, the model can be called with them.
+        """Return a context that yields arguments with which the model can be called in it.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Base class for recorders of the places in an image at which a model attends to a word."""
+"""Base class for recorders, which measure where in an image a model attends to a word."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ class AttentionRecorder:
     def _read_text(self, *settings: Any) -> bool:
         """Encode the attribution prompt with the settings of a call.
 
-        Return True if they are new.
+        Return True if these settings differ from the settings of the previous call.
         """
         if settings == self._encoding:
             return False

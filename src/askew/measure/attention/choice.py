@@ -1,4 +1,4 @@
-"""Choice of the recorder that fits a pipeline's network."""
+"""Choose the recorder that fits a pipeline's network."""
 
 from typing import Any
 
@@ -35,13 +35,12 @@ def AttentionMaps(  # noqa: N802
         Any text. The recorder computes a map for each token of this text.
     branch
         Rows of the guidance batch to record. `cond` records the rows with the prompt. `uncond`
-        records the unconditional rows, and is possible only with plain cross-attention and with
-        guidance.
+        records the unconditional rows, and requires plain cross-attention and guidance.
     definition
         Definition of a map: `ovam`, or `output`, which is possible only for transformers in which
         text and image attend to each other in one sequence.
     **options
-        Option of the recorder: `middle` for `UNetAttentionRecorder`, or `softmax` for
+        Options of the recorder: `middle` for `UNetAttentionRecorder`, or `softmax` for
         `TransformerAttentionRecorder`.
 
     Raises

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 VERSION = 2
 TOLERANCE = 2.0
-"""Maximum mean difference in pixel values (0 to 255) at which a new image counts as equal."""
+"""Maximum mean difference in pixel values (0 to 255) between equal images."""
 
 
 def attribution_text(prompt: str, concept: str, against: str) -> str:
@@ -59,7 +59,7 @@ class AttentionReader:
     definition, branch
         As in `AttentionMaps`.
     numbers
-        Position of each image among the prompt's images. The key is the seed of the image.
+        Position of each image among the prompt's images, keyed by the image's seed.
     """
 
     name = "attention"

@@ -45,7 +45,7 @@ Blocks with a separate text side come first.
 PROJECTIONS = ("to_q", "to_k", "to_v")
 OF_TEXT = ("add_q_proj", "add_k_proj", "add_v_proj")
 BEFORE_FIRST_STEP = -1
-"""Value that stands for "no step was recorded yet".
+"""Value that means that no step has been recorded yet.
 
 It cannot be None, because the first step of a scheduler is None.
 """
@@ -205,8 +205,8 @@ def shares_among_tokens(image: AttentionSide, keys: Tensor) -> Tensor:
 def shares_among_all(image: AttentionSide, keys: Tensor) -> Tensor:
     """Divide each pixel's attention among all pixels and tokens, and return the tokens' shares.
 
-    Shares are summed over heads and have the shape (images, tokens, pixels). If the values are 1
-    for one token and 0 for all others, the result of the attention is this token's share. This
+    Shares are summed over heads and have the shape (images, tokens, pixels). If the value of one
+    token is 1 and all other values are 0, the result of the attention is this token's share. This
     method avoids a matrix of size pixels x pixels. The number of tokens that a head can process at
     once equals the width of the head.
 
@@ -419,12 +419,12 @@ class TransformerAttentionRecorder(AttentionRecorder):
     def _keep(
         self, name: str, _module: Any, args: tuple[Tensor, ...], output: Tensor | None = None
     ) -> None:
-        """Keep the output of a module's first call, or its input, for the passive stream."""
+        """Store a module's output, or its input before it runs, for the passive stream."""
         if self._call is not None:
             self._call.activations.setdefault(name, args[0] if output is None else output)
 
     def _pass_tokens(self, name: str, block: Any, attn: Any, _args: Any, output: Any) -> None:
-        """Run a block on the tokens and add their maps, after the block ran on the image."""
+        """Run a block on the tokens and add their maps, after the block has run on the image."""
         call = self._call
         if call is None:
             return

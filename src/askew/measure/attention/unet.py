@@ -24,7 +24,7 @@ from askew.measure.attribution import EncodedText, encode_attribution, encode_by
 class _Layer:
     """One cross-attention layer.
 
-    `image` is the module around this layer, whose input has a height and a width.
+    `image` is the module that contains this layer; its input has a height and a width.
     """
 
     attention: Any
