@@ -72,7 +72,8 @@ MODULES = {
     "load_mitigation": "askew.mitigations.base",
     "read_plan": "askew.plan",
 }
-"""The module that defines each public class or function, by the name of that class or function."""
+"""Names of the modules that define public classes and functions, keyed by public name.
+"""
 
 COMMANDS = {
     "audit": "askew.methods.audit.command",
@@ -86,7 +87,7 @@ COMMANDS = {
     "rank": "askew.studies.rank.command",
     "watch": "askew.studies.watch.command",
 }
-"""The module that defines each function that is also a command, by the function's name."""
+"""Modules that define the functions that are also commands, keyed by the name of the function."""
 
 for _point in entry_points(group="askew.methods"):  # methods of other packages
     COMMANDS.setdefault(_point.name.replace("-", "_"), f"{_point.module}.command")
@@ -95,7 +96,7 @@ __all__ = sorted({"__version__", *MODULES, *COMMANDS})
 
 
 def __getattr__(name: str) -> object:
-    """Load a public name when it is first used, so that `import askew` is quick."""
+    """Import the object behind a public name at its first use, so that `import askew` is quick."""
     if name == "__version__":
         return version("askew")
     if name in COMMANDS:
@@ -110,5 +111,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Return the public names, whether they are loaded or not."""
+    """Return all public names, including names that are not loaded yet."""
     return [*__all__, "__all__", "__doc__", "__file__", "__name__", "__path__"]

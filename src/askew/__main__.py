@@ -1,4 +1,4 @@
-"""Entry point of the command line, which handles failing streams, signals and the exit code.
+"""Entry point of the command line. It handles failing streams, signals and the exit code.
 
 `askew` and `python -m askew` start here, before slow imports.
 """
@@ -13,15 +13,15 @@ from askew.errors import STOPPED
 
 
 class TolerantStream(io.FileIO):
-    """Output file that drops bytes that cannot be written.
+    """Output stream that drops bytes that cannot be written.
 
-    The attribute `lost` is the first write error.
+    The attribute `lost` contains the first write error.
     """
 
     lost: OSError | None = None
 
     def write(self, data: Any) -> int:
-        """Write the bytes, or drop them. After the first failure, all further bytes are dropped."""
+        """Write the bytes. After the first failure, all further bytes are dropped."""
         if self.lost is None:
             try:
                 return super().write(data)
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _lasting(stream: Any) -> Any:
-    """Return a stream that takes any text, even if writing fails or `stream` is None."""
+    """Return a stream that accepts any text, even if writing fails or `stream` is None."""
     if stream is None:
         return open(os.devnull, "w", encoding="utf-8")
     try:
@@ -75,7 +75,7 @@ def _lasting(stream: Any) -> Any:
 def _unwritten() -> int:
     """Return 0, or print an error and return 1 if the output could not be written.
 
-    A closed pipe is not a failure, because its reader needed no more output.
+    A closed pipe is not an error, because the reading program needed no more output.
     """
     sys.stdout.flush()
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)

@@ -13,19 +13,19 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from askew.errors import UsageError
 
 HARMLESS = ("api-version", "api_version", "version")
-"""Names of query parameters whose values are not secret in an address."""
+"""Names of query parameters in an address whose values are not secret."""
 
 KEYS_IN_ENVIRONMENT = (
     "put the key into the environment variable ASKEW_API_KEY. For an address that needs a password "
     "or a query, put the address into ASKEW_MODEL_URL, ASKEW_VQA_URL or ASKEW_LLM_URL, and leave "
     "out the option"
 )
-"""Advice for a user whose address contains a secret."""
+"""Advice for users whose address contains a secret."""
 
 _LOGIN = re.compile(r"(?<=//)[^\s\"'<>]*@")
-"""Pattern for the user name and password of an address in a text.
+"""Pattern for the user name and password in an address that is part of a text.
 
-A password may contain a slash.
+The password may contain a slash.
 """
 
 
@@ -35,7 +35,7 @@ def check_address(name: str, value: object) -> None:
     Parameters
     ----------
     name
-        Name of the setting. A setting called `url` is an address, whatever its value.
+        Name of the setting. The value of a setting named `url` is always treated as an address.
     value
         Value of the setting.
 
@@ -65,7 +65,7 @@ def check_addresses(settings: Mapping[str, object]) -> None:
 
 
 def _secret_part(address: str) -> str:
-    """Describe the part of an address that may be secret; return "" if there is none."""
+    """Describe the part of an address that may be secret; "" if there is no such part."""
     if "@" in address:
         return "a name or a password"
     _, _, query = address.partition("?")
@@ -79,7 +79,7 @@ def _secret_part(address: str) -> str:
 
 
 def shown(address: str) -> str:
-    """Return an address for display, without its login, query and fragment."""
+    """Return an address for display, which omits the login, query and fragment."""
     start = address.find("//") + 2 if "//" in address else 0
     rest = address[start:]
     if "@" in rest:
@@ -88,7 +88,7 @@ def shown(address: str) -> str:
 
 
 def without_logins(text: str) -> str:
-    """Return a text in which *** replaces the user names and passwords of addresses."""
+    """Replace the user names and passwords in addresses in a text with ***."""
     return _LOGIN.sub("***@", text)
 
 

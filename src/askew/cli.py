@@ -1,4 +1,4 @@
-"""The command line: the commands of all methods, and commands for finished runs.
+"""The command line, with the commands of all methods and the commands for finished runs.
 
 Each command is a function whose signature defines the options. A function is imported only when its
 command is called. Help texts are read from the source files.
@@ -55,15 +55,15 @@ COMMANDS: Mapping[str, str] = {
     "studio path": "askew.commands:studio_path",
     "studio truth": "askew.commands:studio_truth",
 }
-"""Commands that belong to no method, each with its function."""
+"""Commands that belong to no method, mapped to their functions."""
 
 GROUPS = {
     "runs": "List or remove runs. `askew runs FOLDER` lists the runs in a folder.",
     "store": "Manage the store of images and answers that runs share.",
     "study": "Ask people about images: make a study, serve it to raters, and get its results.",
-    "studio": "Show the networks and the planted biases of the built-in portrait world.",
+    "studio": "Show the built-in portrait world: its networks and its planted biases.",
 }
-"""Commands that have subcommands, each with its description."""
+"""Commands that have subcommands, mapped to their descriptions."""
 
 FLAGS = {
     "--help (-h)": "Show this list. After a command, show its options and examples.",
@@ -103,9 +103,9 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    """Yield the name and the function of each command.
+    """Yield the name and the function of each command, starting with the methods' commands.
 
-    The methods' commands come first. Any installed package can provide a method.
+    Any installed package can provide a method.
     """
     for point in sorted(entry_points(group="askew.methods"), key=lambda point: point.name):
         yield point.name, f"{point.module}.command:{point.name.replace('-', '_')}"
@@ -113,7 +113,7 @@ def commands() -> Iterator[tuple[str, str]]:
 
 
 def overview() -> RenderableType:
-    """Return a list of all commands; each comes with the first line of its documentation.
+    """Return a list of all commands, each with the first line of its documentation.
 
     This function avoids cyclopts, whose import takes longer than everything else.
     """
@@ -128,7 +128,7 @@ def overview() -> RenderableType:
 
 @cache
 def application() -> "App":
-    """Return the app with all commands. A command is imported only when it is called."""
+    """Return the command-line app. A command's function is imported only when it is called."""
     from cyclopts import App, Parameter
     from cyclopts import Group as Panels
 
@@ -156,7 +156,7 @@ def application() -> "App":
 
 
 def documentation(function: str) -> str:
-    """Return the docstring of a function, read from the source file without an import.
+    """Read the docstring of a function from its source file, without importing the module.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def help_text(documentation: str) -> str:
 
 
 def _call(arguments: Sequence[str]) -> None:
-    """Call the command that the arguments name, and print its result."""
+    """Call the command named in the arguments, and print its result."""
     from cyclopts import CycloptsError
 
     if arguments[0] == "runs" and arguments[1:2] not in (["list"], ["rm"], ["--help"], ["-h"]):
@@ -255,7 +255,7 @@ def _show_document(document: Any, as_json: bool) -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    """Print an error in red, or an interruption (code 130) without color; return the code."""
+    """Print an error in red, or an interruption (code 130) without color. Return the code."""
     style = "red" if code != 130 else None
     err.print(f"askew: {without_logins(message)}", style=style, soft_wrap=True, highlight=False)
     return code

@@ -43,14 +43,14 @@ DeleteFlag = Annotated[
 ]
 
 LARGEST_LIST = 5
-"""Maximum number of files that a sentence lists."""
+"""Maximum number of files listed in a sentence."""
 
 NUMERIC_COLUMNS = ("download", "GPU memory", "size")
-"""Columns of tables that are aligned to the right."""
+"""Names of the table columns that are right-aligned."""
 
 
 def report(run: RunFolder, /, *, store: StoreOfRun = None, json: Flag = False) -> Document:
-    """Print the results of a finished run or comparison, and write its report again.
+    """Print the results of a finished run or comparison, and rewrite its report.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def check(
 ) -> Text:
     """Check that a run is complete and that no file or row has changed.
 
-    A run is complete if every planned image is stored, or is missing for a known reason.
+    A run is complete if every planned image is either stored or missing for a known reason.
 
     Examples
     --------
@@ -92,9 +92,9 @@ def check(
     run
         Folder of a run, a comparison or a store, or an evidence pack from `askew export`.
     repair
-        Move damaged files away. If you repeat the run's command, askew makes the files again.
+        Move damaged files away. To create these files again, repeat the run's command.
     rebuild
-        Rebuild the index of the store from its journal and from intact rows of the index.
+        Rebuild the store's index from its journal and from the intact rows of the index.
 
     Returns
     -------
@@ -154,14 +154,14 @@ def _check_run(run: Path, place: Path, store: Path | None) -> CheckReport:
 
 
 def _repair(run: Path, place: Path, state: CheckReport) -> Text:
-    """Move damaged files of a run away, and describe what was done."""
+    """Rename damaged files in a run folder, and describe what was done."""
     names = set_aside(run, state)
     files = ", ".join(names) if names else "no file of the run"
     lines = [
         *state.faults,
         f"set aside: {files}",
         *Store.rebuild(place),
-        "Run the original command again to create the missing parts again.",
+        "Repeat the run's command to create the missing parts.",
     ]
     return Text("\n".join(lines))
 
@@ -177,8 +177,9 @@ def export(
     """Write the estimates or the main chart of a finished run or comparison to a file.
 
     csv, parquet and json contain all estimates. Markdown contains the main results, for a pull
-    request. png, svg and pdf contain the main chart, for a paper. evidence is a folder or a zip file
-    with report, images, labels, plan, method and checksums, which `askew check` verifies.
+    request. png, svg and pdf contain the main chart, for a paper. evidence is a folder or zip file
+    that contains the report, images, labels, plan, method and checksums. `askew check` verifies an
+    evidence pack.
 
     Examples
     --------
@@ -193,8 +194,8 @@ def export(
     format
         Format of the output.
     output
-        File to write, instead of standard output. parquet, png and pdf need a file. evidence needs a
-        new folder, or a new file that ends in .zip.
+        File to write instead of standard output. parquet, png and pdf need a file. evidence needs a
+        new folder, or a new file with the ending .zip.
 
     Returns
     -------
@@ -309,7 +310,7 @@ def runs_list(folder: Path = Path("runs"), /, *, store: Path | None = None) -> R
     Returns
     -------
     RenderableType
-        A table with a row for each run.
+        A table with one row per run.
 
     Raises
     ------
@@ -340,7 +341,7 @@ def _has_plan(folder: Path) -> bool:
 
 
 def _last_change(folder: Path) -> float:
-    """Return the Unix time at which a run (or, if it is unreadable, its folder) last changed."""
+    """Return the Unix time of a run's last change; for an unreadable run, of its folder."""
     try:
         return max(file.lstat().st_mtime for file in run_files(folder))
     except OSError:
@@ -410,7 +411,7 @@ def _is_empty(folder: Path) -> bool:
 
 
 def _removal(folder: Path, action: str) -> list[str]:
-    """Describe the removal of a run, and the files that stay in its folder."""
+    """Describe what removing a run deletes, and which files remain in its folder."""
     removed = run_files(folder)
     others = sorted({path.name for path in folder.iterdir()} - {file.name for file in removed})
     line = f"{action} {folder} ({_size(folder)})"
@@ -436,7 +437,7 @@ def _remove_run(folder: Path, plan_hash: str, store: Path) -> None:
 
 
 def store_gc(store: Path = Path("runs/.askew"), /, *, yes: DeleteFlag = False) -> str:
-    """Delete images that no run needs, their answers and vectors, and files in quarantine.
+    """Delete images that no run needs (with their answers and vectors), and files in quarantine.
 
     Examples
     --------
@@ -470,7 +471,7 @@ def store_gc(store: Path = Path("runs/.askew"), /, *, yes: DeleteFlag = False) -
 
 
 def _unneeded(store: Store) -> tuple[frozenset[str], list[Path], str]:
-    """Return image ids and files that no run needs, and a text that states how many there are."""
+    """Return the image ids and files that no run needs, and a sentence that states their number."""
     ids, files = store.unneeded()
     size = decimal(sum(file.stat().st_size for file in files))
     return ids, files, f"{len(ids)} images, {len(files)} files ({size})"
@@ -499,7 +500,7 @@ def studio_path(name: str = "studio", /) -> str:
 def studio_truth(
     prompt: str = "a photo of a person", /, *, axis: str | None = None, bias: float = 1.0
 ) -> Text:
-    """Print the planted distribution of each axis, which an audit of studio/planted estimates.
+    """Print the planted distribution of each axis, to compare with an audit of studio/planted.
 
     Examples
     --------
@@ -536,7 +537,7 @@ def _truth_lines(prompt: str, axis: str, bias: float) -> list[str]:
 
 
 def _size(folder: Path) -> str:
-    """Return the total size of a run's files as text; "?" if they cannot be read."""
+    """Return the total size of a run's files as text; "?" if the files cannot be read."""
     try:
         return decimal(sum(file.lstat().st_size for file in run_files(folder)))
     except OSError:

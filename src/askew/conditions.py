@@ -12,10 +12,11 @@ from askew.findings import Head, LocatedEstimate, score_names, scored
 FIELDS = ("value", "low", "high", "corrected", "null", "p", "q", "n", "missing")
 OPERATORS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 UNNAMED = ("prompt", "set", "kind", "instrument")
-"""Kinds of names that messages about estimates leave out or write in a different form."""
+"""Kinds of names that messages about estimates omit or present in a different form."""
 
 Scores = Mapping[str, Callable[..., Iterator[LocatedEstimate]]]
-"""For each score's name, a function that yields the estimates of that score from findings."""
+"""Functions that yield a score's estimates in findings, keyed by the score's name.
+"""
 
 _FORM = re.compile(
     r"\s*(?:(?P<where>.+?)\s*:\s*)?(?P<score>\w+)(?:\.(?P<field>\w+))?"
@@ -24,12 +25,12 @@ _FORM = re.compile(
 
 
 def all_scores(kind: type[Head]) -> Scores:
-    """Return all scores that findings of a kind can contain, by field name."""
+    """Return all scores that this type of findings can contain, keyed by field name."""
     return {name: partial(estimates_of, name) for name in score_names(kind)}
 
 
 def estimates_of(name: str, findings: object) -> Iterator[LocatedEstimate]:
-    """Return the estimates in all fields with this name, anywhere in the findings."""
+    """Return all estimates in the findings whose field has this name."""
     return (located for located in scored(findings) if located.score == name)
 
 
@@ -42,13 +43,13 @@ class Condition:
     where : str, optional
         Axis, group or other name that selects estimates. None selects all estimates.
     score, field : str
-        Name of the score and name of the score's field.
+        Name of the score, and name of the field that is compared.
     operator : str
         Key of `OPERATORS`.
     number : float
         The bound.
     find : callable
-        Function that finds the estimates of the score in findings.
+        Function that yields the score's estimates in findings.
     """
 
     where: str | None
@@ -59,7 +60,7 @@ class Condition:
     find: Callable[[object], Iterator[LocatedEstimate]]
 
     def violations(self, findings: object) -> list[str]:
-        """Describe the estimates for which the condition holds, one line per estimate."""
+        """Describe each estimate that meets the condition in one line."""
         compare = OPERATORS[self.operator]
         lines = []
         for located in filter(self.matches, self.find(findings)):
@@ -69,7 +70,7 @@ class Condition:
         return lines
 
     def matches(self, located: LocatedEstimate) -> bool:
-        """Check whether an estimate is about the axis, group or name of the condition."""
+        """Check whether an estimate is about the axis, group or name in the condition."""
         return self.where is None or _plain(self.where) in map(_plain, located.names.values())
 
 
@@ -81,17 +82,17 @@ def check(conditions: Sequence[Condition], findings: object, result: object = No
     conditions : sequence of Condition
         The conditions.
     findings : object
-        Findings of a run, or records of a comparison.
+        Findings of a run, or records from a comparison.
     result : object
-        Result of the command, which the error contains.
+        Result of the command, which is attached to the error.
 
     Raises
     ------
     CheckFailed
-        If a condition holds. The message lists all estimates for which a condition holds.
+        If a condition is met. The message lists all estimates that meet a condition.
     UsageError
-        If a condition names an axis, group or value that no score is about, for example because the
-        name is misspelled.
+        If a condition names an axis, group or value for which there is no score, for example
+        because of a misspelled name.
     """
     for condition in conditions:
         _check_place(condition, findings)
@@ -99,11 +100,11 @@ def check(conditions: Sequence[Condition], findings: object, result: object = No
     for condition in conditions:
         lines += condition.violations(findings)
     if lines:
-        raise CheckFailed("a condition given by --fail-if holds: " + "; ".join(lines), result)
+        raise CheckFailed("a --fail-if condition is met: " + "; ".join(lines), result)
 
 
 def _check_place(condition: Condition, findings: object) -> None:
-    """Raise UsageError if no score is about the axis, group or name of a condition."""
+    """Raise UsageError if there is no score for the axis, group or name in a condition."""
     located = [*scored(findings), *condition.find(findings)]
     if condition.where is None or any(map(condition.matches, located)):
         return
@@ -112,8 +113,8 @@ def _check_place(condition: Condition, findings: object) -> None:
         names |= {name for kind, name in estimate.names.items() if kind != "prompt" and name}
     known = ", ".join(sorted(names)) or "nothing"
     raise UsageError(
-        f"a condition of --fail-if names {condition.where!r}, but no score of this run is about it. "
-        f"There are scores about: {known}"
+        f"a condition of --fail-if names {condition.where!r}, but this run has no score for it. "
+        f"There are scores for: {known}"
     )
 
 
@@ -143,7 +144,7 @@ def parse(texts: str | Sequence[str] | None, scores: Scores) -> list[Condition]:
 
 
 def place(located: LocatedEstimate) -> str:
-    """Describe what an estimate is about: its prompt in quotation marks, then its other names."""
+    """Describe what an estimate is about by its prompt, in quotation marks, and its other names."""
     prompt = located.names.get("prompt")
     texts = [repr(prompt)] if prompt else []
     for name, text in located.names.items():

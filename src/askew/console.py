@@ -1,4 +1,4 @@
-"""Consoles that keep labels, model answers and other foreign text from moving the cursor."""
+"""Consoles that prevent labels, model answers and other foreign text from moving the cursor."""
 
 import re
 import sys
@@ -13,12 +13,12 @@ _MOVING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u20
 
 
 def neutral(text: str) -> str:
-    """Return the text with each control character replaced by a visible mark."""
+    """Replace each control character in a text with a visible mark."""
     return _MOVING.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def write(text: str, stream: TextIO | None = None) -> None:
-    """Write a text to a stream; on a terminal, replace control characters by visible marks.
+    """Write text to a stream. On a terminal, control characters are replaced with visible marks.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def write(text: str, stream: TextIO | None = None) -> None:
 
 
 class NeutralConsole(Console):
-    """A console that replaces the control characters in texts, but keeps the codes that rich adds.
+    """Console that replaces control characters in text, but keeps the codes that rich adds.
 
     Labels and names may look like markup ("[red]") or like an emoji (":x:"). The console prints
     both as they are.
@@ -42,6 +42,6 @@ class NeutralConsole(Console):
         super().__init__(**{"markup": False, "emoji": False, **options})
 
     def render(self, *args: Any, **options: Any) -> Iterator[Segment]:
-        """Yield the segments of a text, with control characters replaced."""
+        """Yield the segments of a text after replacing control characters."""
         for segment in super().render(*args, **options):
             yield segment if segment.control else Segment(neutral(segment.text), segment.style)

@@ -1,4 +1,4 @@
-"""Documents that show results in a terminal, a notebook, a report, a paper or a table."""
+"""Documents that present results in a terminal, a notebook, a report, a paper or a table."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ ExportFormat = Literal["csv", "parquet", "json", "markdown", "png", "svg", "pdf"
 IMAGE_FORMATS = ("png", "svg", "pdf")
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Characters that start a formula if they come first in a spreadsheet's cell."""
+"""Characters with which a formula in a spreadsheet cell can begin."""
 
 PLACES = ("prompt", "model", "axis", "set", "value")
 
 
 @dataclass(frozen=True, slots=True)
 class EstimateRow:
-    """An estimate, with the model, prompt, axis and value that it describes.
+    """An estimate, and the model, prompt, axis and value that it describes.
 
     Attributes
     ----------
     method, model : str
-        Names of the method and the model.
+        Name of the method, and name of the model.
     prompt, axis, set : str, optional
         Prompt, axis and image set.
     of : str, optional
         Value of the axis, such as "female".
     about : str, optional
-        All other names that tell what the estimate is about, such as "a: gender; b: nurse".
+        All other names that identify what the estimate is about, such as "a: gender; b: nurse".
     score : str
         Name of the score.
     value, low, high, level, null, corrected, p, q, n : float or int
@@ -79,7 +79,7 @@ class EstimateRow:
 class Document(ABC):
     """Results that can be shown.
 
-    A subclass provides the page, the path of its report, and the estimates.
+    A subclass provides the page, the path of the report, and the estimates.
     """
 
     @property
@@ -98,7 +98,7 @@ class Document(ABC):
 
     @property
     def image_warnings(self) -> Sequence[str]:
-        """Return warnings about images that the page could not show."""
+        """Warnings about images that the page could not show."""
         return ()
 
     def __repr__(self) -> str:
@@ -111,7 +111,7 @@ class Document(ABC):
         return write_file(self.report, html.page(self.page).encode())
 
     def table(self) -> RenderableType:
-        """Return the main results for a terminal, to print with rich."""
+        """Return the main results for printing to a terminal with rich."""
         from askew.pages import terminal
 
         return terminal.screen(self.page)
@@ -128,8 +128,8 @@ class Document(ABC):
         Returns
         -------
         pandas.DataFrame or pyarrow.Table or list
-            A DataFrame if pandas is installed, else a pyarrow Table if pyarrow is installed, else a
-            list of rows.
+            A DataFrame if pandas is installed, a pyarrow Table if only pyarrow is installed, and a
+            list of rows if neither is installed.
         """
         estimates = self.estimates()
         if find_spec("pandas"):
@@ -201,7 +201,7 @@ def rows(scores: Iterable[LocatedEstimate], method: str, model: str = "") -> lis
     method : str
         Name of the method.
     model : str
-        Name of the model, for estimates that do not name a model.
+        Name of the model for estimates that do not name a model.
 
     Returns
     -------
@@ -247,10 +247,10 @@ def _csv(rows: Sequence[EstimateRow]) -> str:
 
 
 def without_formula(value: object) -> object:
-    """Return a value for a CSV file, with a quotation mark before a text that is a formula.
+    """Return a value for a CSV file, with a quotation mark in front if the text is a formula.
 
-    Carriage returns become line feeds, which the file quotes, because some programs start a new row
-    at a carriage return.
+    Some programs start a new row at a carriage return, so carriage returns become line feeds, which
+    are quoted in the file.
     """
     if not isinstance(value, str):
         return value
@@ -260,7 +260,7 @@ def without_formula(value: object) -> object:
 
 
 def as_text(number: int) -> str:
-    """Return the digits of a number for a CSV file, with a quotation mark before them.
+    """Return the digits of a number for a CSV file, with a quotation mark in front.
 
     Spreadsheets and JavaScript would round a number above 2^53. A text keeps all digits.
     """

@@ -1,4 +1,4 @@
-"""Environment of a run: versions, platform, threads, memory. No result depends on the clock."""
+"""Environment of a run (versions, platform, threads and memory). No result depends on the clock."""
 
 import ctypes
 import os
@@ -17,14 +17,14 @@ MALLOC_OPTIONS = {
     -1: 256 << 20,  # M_TRIM_THRESHOLD
     -3: 32 << 20,  # M_MMAP_THRESHOLD, whose largest value is 32 MiB
 }
-"""Limits in bytes: freed memory to keep, and size below which buffers share the heap."""
+"""Number of bytes of freed memory to keep, and size in bytes below which buffers share the heap."""
 
 PACKAGES = "askew diffusers numpy pillow pydantic safetensors scipy torch transformers".split()
 
 
 @record
 class Environment:
-    """The machine and time (UTC) of a run."""
+    """Machine on which a run took place, and time (UTC) of the run."""
 
     python: str
     platform: str
@@ -53,7 +53,7 @@ def environment(device: str | None = None, started: datetime | None = None) -> E
 
 @lru_cache
 def package_versions() -> Mapping[str, str]:
-    """Return installed versions of the packages that results can depend on, by name."""
+    """Return the installed versions of packages on which results can depend, keyed by name."""
     versions = {}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
@@ -64,8 +64,8 @@ def package_versions() -> Mapping[str, str]:
 def threads() -> int:
     """Return the number of threads that numeric code uses.
 
-    The number comes from PyTorch if PyTorch is loaded, otherwise from OMP_NUM_THREADS. If neither
-    is available, the number of CPUs is used.
+    This is PyTorch's number of threads if PyTorch is loaded, or else OMP_NUM_THREADS if it is set,
+    or else the number of CPUs.
     """
     torch = sys.modules.get("torch")
     if torch is not None:
@@ -78,11 +78,11 @@ def threads() -> int:
 
 @lru_cache
 def keep_freed_memory() -> bool:
-    """Let the C library's allocator keep freed buffers and use them again.
+    """Let the C library's allocator keep freed buffers and reuse them.
 
-    A network frees and requests buffers of several megabytes in each layer. By default, glibc
-    returns these buffers to the system, which clears all their pages at the next request.
-    Environment variables that start with `MALLOC_` take precedence.
+    In each layer, a network frees and requests buffers of several megabytes. By default, glibc
+    returns these buffers to the system, which must clear all of their pages for the next request.
+    Environment variables that begin with `MALLOC_` take precedence.
 
     Returns
     -------

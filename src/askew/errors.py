@@ -5,16 +5,16 @@ from collections.abc import Collection, Iterable
 from importlib.util import find_spec
 
 RESUME = "Finished work is kept. Repeat the command to continue"
-"""The last sentence of errors that end a run."""
+"""The last sentence in errors that end a run."""
 
 STOPPED = f"stopped. {RESUME}"
-"""Message after Ctrl-C if the number of finished images is unknown."""
+"""Message shown after Ctrl-C if the number of finished images is unknown."""
 
 
 class AskewError(Exception):
     """Base class of all errors that askew raises on purpose.
 
-    The message states what is wrong, what is needed, and the option that fixes it.
+    The message states what is wrong, what is needed, and which option fixes the problem.
 
     Attributes
     ----------
@@ -26,13 +26,13 @@ class AskewError(Exception):
 
 
 class UsageError(AskewError):
-    """A wrong request, such as an unknown name, an impossible option or an unreadable plan."""
+    """An invalid request, such as an unknown name, an impossible option or an unreadable plan."""
 
     code = 2
 
 
 class UnknownName(UsageError):
-    """A name that is not in a list of known names."""
+    """A name is not in the list of known names."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], advice: str = "") -> None:
         names = sorted(known)
@@ -44,13 +44,13 @@ class UnknownName(UsageError):
 
     @classmethod
     def unless_known(cls, kind: str, name: str, known: Collection[str]) -> None:
-        """Raise this error unless `name` is known."""
+        """Raise this error if `name` is not among the known names."""
         if name not in known:
             raise cls(kind, name, known)
 
 
 class MissingPackage(UsageError):
-    """An optional package that is not installed."""
+    """An optional package is not installed."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
@@ -70,7 +70,7 @@ class ManifestError(UsageError):
 
 
 class StoreError(AskewError):
-    """A store that cannot be read or written, or whose content is incomplete."""
+    """A store cannot be read or written, or its content is incomplete."""
 
 
 class RunError(AskewError):
@@ -78,7 +78,7 @@ class RunError(AskewError):
 
 
 class Interrupted(AskewError):
-    """A run that was stopped by Ctrl-C or by a program's stop flag.
+    """A run was stopped by Ctrl-C or by a program's stop flag.
 
     Finished work is kept, and the same command continues the run.
     """
@@ -91,16 +91,16 @@ class ModelError(AskewError):
 
 
 class ServerError(ModelError):
-    """A server that did not answer, or refused a request.
+    """A server did not answer, or refused a request.
 
     Attributes
     ----------
     status
-        The HTTP status; None if there was none.
+        The HTTP status; None if the server did not send a status.
     server_code
-        The server's error code; "" if there was none.
+        The server's error code; "" if the server sent no code.
     words
-        The server's message; "" if there was none.
+        The server's message; "" if the server sent no message.
     """
 
     def __init__(
@@ -113,20 +113,20 @@ class ServerError(ModelError):
 
 
 class LanguageModelError(ModelError):
-    """A language model that gave no usable answer in any attempt."""
+    """A language model returned no usable answer in any attempt."""
 
 
 class NotEnoughData(AskewError):
-    """A score that cannot be computed from the available data."""
+    """A score cannot be computed from the available data."""
 
 
 class CheckFailed(AskewError):
-    """A condition of --fail-if that holds.
+    """A --fail-if condition is met.
 
     Attributes
     ----------
     result
-        The result for which the condition holds.
+        Result that meets the condition.
     """
 
     code = 3

@@ -1,4 +1,4 @@
-"""Findings of a run: records of estimates, functions that visit them, and results.json.
+"""Findings of a run (records of estimates), functions that visit the estimates, and results.json.
 
 `results.json` is exactly the serialization of a method's findings. Reading it back validates it.
 """
@@ -39,16 +39,19 @@ from askew.types import (
 
 RESULTS_FILE = "results.json"
 FORMAT = 6
-"""Number of the format of results.json. It increases when askew can no longer read older files."""
+"""Version number of the format of results.json.
+
+It increases when askew can no longer read older files.
+"""
 
 Seed = Annotated[
     int,
     PlainSerializer(str, return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "pattern": "^[0-9]+$"}),
 ]
-"""Seed of an image, stored as a text in results.json.
+"""Seed of an image, which is stored as text in results.json.
 
-Seeds have 63 bits. JavaScript and spreadsheets would round numbers of this length to 53 bits.
+Seeds have 63 bits. JavaScript and spreadsheets would round such long numbers to 53 bits.
 """
 
 AGAIN = (
@@ -57,7 +60,7 @@ AGAIN = (
 
 T = TypeVar("T")
 Address = tuple[str | int, ...]
-"""Path to an estimate in findings: field names, keys and positions."""
+"""Path to an estimate in findings, which consists of field names, keys and positions."""
 
 
 def _kind(node: object) -> str:
@@ -69,14 +72,15 @@ def _kind(node: object) -> str:
 E = Annotated[
     Annotated[Estimate, Tag("estimate")] | Annotated[Missing, Tag("missing")], Discriminator(_kind)
 ]
-"""A score, or the reason why there is none."""
+"""A score, or the reason why it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class MappingKey:
     """An annotation that names the keys of a mapping.
 
-    `Annotated[Mapping[str, E], MappingKey("value")]` has a score for each value of an axis.
+    For example, `Annotated[Mapping[str, E], MappingKey("value")]` contains a score for each value
+    of an axis.
     """
 
     name: str
@@ -86,7 +90,7 @@ class MappingKey:
 class IdentifyingField:
     """An annotation that states whether a field identifies an entry.
 
-    Without the annotation, only fields that contain texts identify an entry. `Annotated[float,
+    Without this annotation, only text fields identify an entry. `Annotated[float,
     IdentifyingField()]` is a number that identifies its entry.
     """
 
@@ -95,7 +99,7 @@ class IdentifyingField:
 
 @record
 class Identity:
-    """The model that made the images."""
+    """The model that generated the images."""
 
     name: str
     revision: str
@@ -104,14 +108,15 @@ class Identity:
 
 @record
 class Instruments:
-    """Fingerprints of all instruments by name; None for kinds that were not used.
+    """Fingerprints of all instruments, keyed by name; None for kinds of instruments that were not
+    used.
 
     Attributes
     ----------
     vqa, embedder, llm
-        Instruments of each kind.
+        The instruments of each kind.
     objective
-        The function, written by the user, that a search optimized.
+        The user's function that a search optimized.
     """
 
     vqa: Mapping[str, str] | None = None
@@ -127,12 +132,12 @@ class PictureSet:
     Attributes
     ----------
     prompt
-        The prompt of the audit.
+        The audited prompt.
     axis, value
-        Axis and value of the counterfactual prompt or the condition. None for the prompt's baseline
+        Axis and value of the counterfactual prompt or condition; None for the prompt's baseline
         images.
     text
-        The prompt from which the images were made.
+        The prompt from which the images were generated.
     n
         Number of distinct images, including missing images.
     missing
@@ -142,14 +147,14 @@ class PictureSet:
     seeds
         Seeds of the images. None for missing images and for images from files.
     model
-        Name of the model, if the run has several models.
+        Name of the model if the run has several models.
     reasons
-        Examples of missing images, up to five for each reason.
+        Up to five examples of missing images for each reason.
     copies
-        Number of additional images that are identical to an image in `pictures`. They do not count.
+        Number of further images that are identical to an image in `pictures`. They do not count.
     labels
-        Labels that the first instrument gave to the first images, by axis. None for an image
-        without a label.
+        The first instrument's labels for the first images, keyed by axis; None for an image without
+        a label.
     """
 
     prompt: str
@@ -167,7 +172,7 @@ class PictureSet:
 
     @property
     def name(self) -> str:
-        """Name of the set within its audit: "initial" or "AXIS: VALUE"."""
+        """Name of the image set within its audit, which is "initial" or "AXIS: VALUE"."""
         return "initial" if self.axis is None else f"{self.axis}: {self.value}"
 
     @classmethod
@@ -205,10 +210,10 @@ class PictureSet:
 
 
 class ExtensibleRecord:
-    """A record that other records extend. Its fields are the first fields of those records."""
+    """Base class for records that other records extend with more fields."""
 
     def into(self, kind: type[T], **more: object) -> T:
-        """Create a record of another kind from the fields of this record and the fields `more`."""
+        """Create a record of another type from this record's fields and the fields in `more`."""
         begin = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return kind(**begin, **more)
 
@@ -222,9 +227,9 @@ class GatheredData(ExtensibleRecord):
     Attributes
     ----------
     model
-        The model that made the images.
+        The model that generated the images.
     device
-        The device on which the model ran. None if unknown.
+        Device on which the model ran. None if unknown.
     instruments
         The instruments.
     sets
@@ -250,13 +255,13 @@ class Head(ExtensibleRecord):
     version
         Version of the method's code.
     plan, plan_hash
-        The plan, and its hash.
+        The plan, and the hash of the plan.
     environment
-        Machine and time of the run.
+        Machine on which the run took place, and time of the run.
     warnings
         Warnings about the findings.
     model
-        The model that made the images.
+        The model that generated the images.
     instruments
         The instruments.
     sets
@@ -277,7 +282,7 @@ class Head(ExtensibleRecord):
 
 @dataclass(frozen=True, slots=True)
 class LocatedEstimate:
-    """An estimate with its place in the findings.
+    """An estimate, and its place in the findings.
 
     Attributes
     ----------
@@ -286,8 +291,8 @@ class LocatedEstimate:
     address
         Address of the estimate.
     names
-        What the estimate is about, by field or key, such as {"prompt": "a photo of a nurse",
-        "axis": "gender"}.
+        Names of what the estimate is about, such as {"prompt": "a photo of a nurse", "axis":
+        "gender"}.
     estimate
         The estimate.
     """
@@ -299,20 +304,20 @@ class LocatedEstimate:
 
 
 def scored(node: object) -> Iterator[LocatedEstimate]:
-    """Yield every estimate inside a node of the findings, with its names, in field order."""
+    """Yield every estimate in a part of the findings, with its names, in field order."""
     return _walk(node, (), {}, "", None)
 
 
 def with_q(node: T, family: Callable[[Address], Hashable]) -> T:
-    """Return the findings, with a Benjamini-Hochberg q-value for every p-value.
+    """Return the findings with a Benjamini-Hochberg q-value for every p-value.
 
     Parameters
     ----------
     node
         The findings.
     family
-        Function that returns the family of tests for an estimate's address. Tests of a family are
-        corrected together. Tests whose family is None get no q-value.
+        Function that returns the family of tests to which an estimate's address belongs. All tests
+        in a family are corrected together. A test whose family is None has no q-value.
     """
     q_values: dict[Address, float] = {}
     families = grouped(scored(node), lambda located: family(located.address))
@@ -333,7 +338,7 @@ def pattern(address: Address) -> Address:
 
 
 def score_names(kind: type) -> list[str]:
-    """Return the names of all estimates that findings of a kind can contain, in field order."""
+    """Return the names of all estimates that this type of findings can contain, in field order."""
     return list(dict.fromkeys(_score_names(kind, "")))
 
 
@@ -349,7 +354,9 @@ def _score_names(kind: object, name: str) -> Iterator[str]:
 
 
 adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)
-"""Return the adapter that writes and reads records of a kind, and describes them as JSON Schema."""
+"""Return the adapter that reads and writes records of this type, and describes them as JSON
+Schema.
+"""
 
 
 def written(findings: object, kind: Any = None) -> bytes:
@@ -360,7 +367,7 @@ def written(findings: object, kind: Any = None) -> bytes:
     findings
         The findings.
     kind
-        Type of the findings, if they are not a record.
+        Type of the findings, if the findings are not a record.
 
     Raises
     ------
@@ -379,7 +386,10 @@ def written(findings: object, kind: Any = None) -> bytes:
 
 
 def write(findings: object, path: Path, kind: Any = None) -> Path:
-    """Write findings as strict JSON, completely or not at all, and return the path."""
+    """Write findings as strict JSON, and return the path.
+
+    An incomplete file is never left behind.
+    """
     return write_file(path, written(findings, kind))
 
 
@@ -390,7 +400,7 @@ def read(kind: type[T], path: Path) -> T:
     ------
     UsageError
         If this version of askew cannot read the file. The message states which part is wrong, and
-        the remedy.
+        what to do.
     """
     text = results_text(path)
     data = _strict_object(text, path)
@@ -419,7 +429,7 @@ def read_records(kind: type[T], path: Path) -> T:
 
 
 def read_field(kind: type[T], path: Path, name: str) -> T:
-    """Read one list from the results of any method; if it is missing, return an empty list.
+    """Read one list from the results of any method, or return an empty list if it is missing.
 
     Parameters
     ----------
@@ -428,7 +438,7 @@ def read_field(kind: type[T], path: Path, name: str) -> T:
     path
         The results.
     name
-        Name of the field with the list.
+        Name of the field that contains the list.
 
     Raises
     ------
@@ -486,7 +496,7 @@ def _refuse(constant: str) -> float:
 
 
 def _fault(error: ValidationError) -> str:
-    """Describe the first fault in a file and where it is, without the names of union members."""
+    """Describe the first fault in a file and its place, without the names of union members."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"] if part not in ("estimate", "missing"))
     return f"{place} is {first['input']!r:.60}: {first['msg']}"
@@ -495,7 +505,10 @@ def _fault(error: ValidationError) -> str:
 def _walk(
     node: object, address: Address, names: Mapping[str, str], score: str, key_name: str | None
 ) -> Iterator[LocatedEstimate]:
-    """Yield the estimates inside a node; `key_name` names the keys of the next mapping."""
+    """Yield the estimates in a part of the findings.
+
+    `key_name` names the keys of the next mapping.
+    """
     if isinstance(node, Estimate):
         yield LocatedEstimate(score=score, address=address, names=names, estimate=node)
     elif isinstance(node, Missing | Environment | Identity | PictureSet):
@@ -517,7 +530,7 @@ def _walk(
 
 
 def _identifying_fields(node: object, identifying: Mapping[str, bool]) -> Mapping[str, str]:
-    """Return the values of the fields that identify a record, as texts."""
+    """Return, as text, the values of the fields that identify a record."""
     texts = {}
     for field, value in _children(node):
         name = str(field)
@@ -528,10 +541,10 @@ def _identifying_fields(node: object, identifying: Mapping[str, bool]) -> Mappin
 
 @lru_cache
 def _annotations(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
-    """Return two dictionaries that contain the annotations of a record's fields, by field name.
+    """Return two dictionaries with the annotations of a record's fields, keyed by field name.
 
-    The first contains the name that a field gives to the keys of its mapping. The second contains
-    whether a field identifies its entry. Each dictionary omits fields that have no such annotation.
+    The first dictionary states what the keys of a field's mapping are called. The second states
+    whether a field identifies its entry. A field that lacks an annotation is omitted.
     """
     key_names = {}
     identifying = {}
@@ -546,7 +559,7 @@ def _annotations(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
 
 
 def _key_name(hint: object) -> str | None:
-    """Return the first annotation of a type that names a mapping's keys; None if there is none."""
+    """Return the annotation of a type that names a mapping's keys; None if no annotation does."""
     for mark in getattr(hint, "__metadata__", ()):
         if isinstance(mark, MappingKey):
             return mark.name
@@ -558,7 +571,9 @@ def _key_name(hint: object) -> str | None:
 
 
 def _rebuilt(node: Any, address: Address, q_values: Mapping[Address, float]) -> Any:
-    """Return a copy of a node in which the estimates at these addresses have q-values."""
+    """Return a copy of a part of the findings in which the estimates at these addresses have
+    q-values.
+    """
     if isinstance(node, Estimate):
         return replace(node, q=q_values[address]) if address in q_values else node
     children = _children(node)
@@ -573,7 +588,7 @@ def _rebuilt(node: Any, address: Address, q_values: Mapping[Address, float]) -> 
 
 
 def _children(node: object) -> list[tuple[str | int, Any]]:
-    """Return the fields, items or elements of a node with their names; a leaf has none."""
+    """Return the named fields, items or elements that a part of the findings contains, if any."""
     if is_dataclass(node):
         return [(field.name, getattr(node, field.name)) for field in fields(node)]
     if isinstance(node, Mapping):

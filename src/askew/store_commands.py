@@ -12,14 +12,13 @@ from askew.store.pack_storage import ASIDE
 from askew.store.store import Store
 
 LARGEST_LIST = 5
-"""Maximum number of packs in a message."""
+"""Maximum number of packs that a message lists."""
 
 
 def merge(packs: str, /, *, store: Path = Path("runs/.askew")) -> str:
     """Import the packs from `--shard` into a store, and report which packs are missing or damaged.
 
-    Then repeat the run's command without --shard. The run finds all images and answers in the
-    store.
+    Then repeat the run's command without --shard. All images and answers are now in the store.
 
     Examples
     --------
@@ -28,7 +27,7 @@ def merge(packs: str, /, *, store: Path = Path("runs/.askew")) -> str:
     Parameters
     ----------
     packs
-        Folder or bucket with the packs, as in the jobs' option --packs.
+        Folder or bucket that contains the packs, as in the jobs' option --packs.
     store
         Store of the run.
 
@@ -42,7 +41,7 @@ def merge(packs: str, /, *, store: Path = Path("runs/.askew")) -> str:
     UsageError
         If there are no packs.
     RunError
-        If packs are missing or damaged. The other packs are in the store.
+        If packs are missing or damaged. All other packs are imported.
     """
     storage = opened_packs(packs)
     with Store(store) as opened:
@@ -60,7 +59,7 @@ def merge(packs: str, /, *, store: Path = Path("runs/.askew")) -> str:
 
 
 def _left(report: MergeReport, packs: str) -> list[str]:
-    """Describe the missing and damaged packs, and the remedy."""
+    """Describe the missing and damaged packs, and what to do about them."""
     lines = []
     for path, fault in list(report.damaged.items())[:LARGEST_LIST]:
         lines.append(f"{Path(path).name} {fault}")
@@ -69,9 +68,9 @@ def _left(report: MergeReport, packs: str) -> list[str]:
     left = len(report.absent) + len(report.damaged)
     if left:
         lines.append(
-            f"{plural(left, 'pack')} of {report.taken + left} missing. Start the jobs again: they "
-            "make only what is missing. Or repeat the command without --shard and --packs, which "
-            "makes the rest on this machine"
+            f"{plural(left, 'pack')} of {report.taken + left} missing. Start the jobs again; they "
+            "make only the missing packs. Or repeat the command without --shard and --packs, "
+            "which does the rest of the work on this machine"
         )
     return lines
 
@@ -79,8 +78,8 @@ def _left(report: MergeReport, packs: str) -> list[str]:
 def store_copy(source: Path, target: Path, /) -> str:
     """Copy a store into another folder, and keep the modification times of its files.
 
-    If the other folder is already a store, askew adds what is missing there. So the command can
-    also join two stores, or continue an interrupted copy.
+    If the other folder is already a store, askew adds only the missing content. The command can
+    therefore also join two stores, or continue an interrupted copy.
 
     Examples
     --------
@@ -103,7 +102,7 @@ def store_copy(source: Path, target: Path, /) -> str:
     UsageError
         If there is no such store.
     StoreError
-        If images are damaged. Everything else is copied.
+        If images are damaged. All other content is copied.
     """
     from askew.store.copying import copy_store
 

@@ -1,4 +1,4 @@
-"""Frozen records that every layer of askew shares, and helpers that split sequences."""
+"""Frozen records that all layers of askew share, and helpers that divide sequences."""
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -50,9 +50,9 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass_transform(frozen_default=True)
 def record(cls: type[T]) -> type[T]:
-    """Turn a class into a frozen dataclass that can be written to JSON and read back by type.
+    """Turn a class into a frozen dataclass that can be written to JSON and read back by its type.
 
-    Reading rejects unknown fields and numbers that are not finite.
+    When records are read, unknown fields and numbers that are not finite are rejected.
     """
     frozen_class = dataclass(frozen=True, slots=True)(cls)
     config = {"extra": "forbid", "allow_inf_nan": False, "ser_json_inf_nan": "constants"}
@@ -61,7 +61,7 @@ def record(cls: type[T]) -> type[T]:
 
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """Group items by their key; groups and their items keep the order of the items."""
+    """Group items by their key. Groups, and items within a group, keep the original order."""
     groups: dict[K, list[T]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -69,18 +69,18 @@ def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 def slices(items: Sequence[T], size: int) -> list[Sequence[T]]:
-    """Cut a sequence into consecutive parts of `size` items; the last part may be shorter."""
+    """Divide a sequence into consecutive parts of `size` items. The last part may be shorter."""
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 def plain(value: float, digits: int = 2) -> str:
-    """Format a number with fixed digits; a rounded zero has no sign."""
+    """Format a number with a fixed number of decimals. A value that rounds to zero has no sign."""
     text = f"{value:.{digits}f}"
     return text.removeprefix("-") if float(text) == 0 else text
 
 
 def _compared(probability: float) -> str:
-    """Format a p-value or q-value: "= 0.002", "< 0.001"."""
+    """Format a p-value or q-value, such as "= 0.002" or "< 0.001"."""
     return "< 0.001" if probability < 0.001 else f"= {probability:.3f}"
 
 
@@ -90,14 +90,14 @@ Kind = Literal["societal", "incidental"]
 
 @record
 class Missing:
-    """A measurement that could not be made. A missing measurement never counts as an answer.
+    """A measurement that could not be taken. A missing measurement never counts as an answer.
 
     Attributes
     ----------
     reason : str
         One of `MISSING_REASONS`.
     detail : str
-        Explanation in words; may be empty.
+        Explanation in words, which may be empty.
     """
 
     reason: MissingReason
@@ -108,7 +108,7 @@ class Missing:
             raise ValueError(f"unknown reason {self.reason!r}; known: {', '.join(MISSING_REASONS)}")
 
     def __repr__(self) -> str:
-        """Return a short text: "missing (no_face)"."""
+        """Return a short text such as "missing (no_face)"."""
         detail = f": {self.detail}" if self.detail else ""
         return f"missing ({self.reason}{detail})"
 
@@ -116,12 +116,12 @@ class Missing:
 COPY = Missing("copy", "identical to an earlier image of its set")
 """Placeholder for a repeated image.
 
-A repeated image counts neither as an observation nor as missing.
+A repeated image is counted neither as an observation nor as missing.
 """
 
 
 def is_copy(outcome: object) -> bool:
-    """Check whether an image or an answer is the placeholder for a repeated image."""
+    """Check whether an image or answer is the placeholder for a repeated image."""
     return isinstance(outcome, Missing) and outcome.reason == COPY.reason
 
 
@@ -134,9 +134,9 @@ class MissingItem:
     reason : str
         One of `MISSING_REASONS`.
     name : str
-        File name, or number of the image in its set.
+        Name of the image file, or number of the image in its set.
     sentence : str
-        The reason in words, with details.
+        Reason in words, with details.
     """
 
     reason: MissingReason
@@ -145,17 +145,17 @@ class MissingItem:
 
 
 MOST_EXAMPLES = 5
-"""Maximum number of examples to keep for each reason."""
+"""Maximum number of examples that are kept for each reason."""
 
 
 def missing_items(named: Iterable[tuple[str, object]]) -> tuple[MissingItem, ...]:
-    """Return examples of missing images or labels, up to `MOST_EXAMPLES` for each reason.
+    """Return up to `MOST_EXAMPLES` examples of missing images or labels for each reason.
 
     Parameters
     ----------
     named
-        Pairs of a name and an image or label. If the detail of a missing file begins with a path,
-        the name comes from the path.
+        Pairs of a name and an image or label. If the detail for a missing file begins with a path,
+        the name is taken from this path.
     """
     examples: dict[str, list[MissingItem]] = {}
     for name, outcome in named:
@@ -180,7 +180,7 @@ def _missing_item(name: str, missing: Missing) -> MissingItem:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A text for the model under audit.
+    """A prompt for the model under audit.
 
     Attributes
     ----------
@@ -196,7 +196,7 @@ class Prompt:
 
     @property
     def set_name(self) -> str:
-        """The name of this prompt's image set within its audit: "initial" or "AXIS: VALUE"."""
+        """Name of the prompt's image set within its audit, which is "initial" or "AXIS: VALUE"."""
         return "initial" if self.axis is None else f"{self.axis}: {self.value}"
 
 
@@ -209,9 +209,9 @@ class Question:
     text : str
         The question.
     options : tuple of str
-        Possible answers. If there are no options, the answer is free text.
+        Possible answers. Without options, the answer is free text.
     axis : str, optional
-        Axis that the question is about. None for a general question.
+        Axis to which the question belongs. None for a general question.
     """
 
     text: str
@@ -223,22 +223,23 @@ class Question:
 class Axis:
     """A dimension of bias, with the questions that determine its value for an image.
 
-    If an axis has a single question, the answer is the value. If it has several yes/no questions,
-    the questions are about `values[1:]`, in this order. The first "yes" determines the value.
-    Without a "yes" the value is `values[0]` (BiasConnect, appendix A.3, on disability).
+    If an axis has a single question, the answer is the value. If an axis has several yes/no
+    questions, they concern `values[1:]`, in this order, and the first "yes" determines the value.
+    If no answer is "yes", the value is `values[0]` (BiasConnect, appendix A.3, on disability).
 
     Attributes
     ----------
     name : str
         Name of the axis.
     values : tuple of str
-        Its values. Empty for some axes that a language model proposed with open answers.
+        Values of the axis. They are empty for some axes that a language model proposed with open
+        answers.
     kind : str
         "societal" or "incidental".
     scale : str
         "nominal" or "ordinal".
     questions : tuple of Question
-        Questions that determine the value.
+        Questions whose answers determine the value.
     """
 
     name: str
@@ -253,7 +254,7 @@ class Axis:
         return self.name.replace("_", " ")
 
     def read(self, answers: Sequence[str | Missing]) -> str | Missing:
-        """Return the image's value, given the answers in the order of `self.questions`."""
+        """Return an image's value from the answers, which are in the order of `self.questions`."""
         for answer in answers:
             if isinstance(answer, Missing):
                 return answer
@@ -280,7 +281,7 @@ class Picture:
     seed : int, optional
         Seed of the image.
     source : str, optional
-        Original file of an image that askew did not make.
+        Original file of an image that askew did not generate.
     """
 
     id: str
@@ -307,7 +308,7 @@ CorrectedForm = Literal["(value - null) / (max - null)", "value - null", "null -
 
 @record
 class Estimate:
-    """A score with its interval, its value expected by chance (null) and its test.
+    """A score, with its confidence interval, the value expected by chance (null), and a test.
 
     Attributes
     ----------
@@ -320,17 +321,17 @@ class Estimate:
     n, missing : int
         Number of images with an answer, and number of images without an answer.
     null : float, optional
-        Mean of the score over sets of n images if there is no bias. None if this mean is not
-        defined for the score.
+        Mean of the score for sets of n images if there is no bias; None if this mean is not defined
+        for the score.
     max : float, optional
         Largest possible score. None if it is unbounded.
     corrected : float, optional
-        The score, corrected for chance by the formula in `corrected_form`.
+        The score after correction for chance with the formula in `corrected_form`.
     debiased : float, optional
-        (Median-)unbiased estimate of the population score, or `value` if there is none. The
-        estimate is limited to the interval.
+        Unbiased or median-unbiased estimate of the population score, or `value` if no such estimate
+        exists. The estimate is limited to the interval.
     p, q : float, optional
-        p-value of the test against the null, and its Benjamini-Hochberg q-value in a family of
+        p-value of the test against the null, and its Benjamini-Hochberg q-value within a family of
         tests.
     """
 
@@ -364,14 +365,14 @@ class Estimate:
 
     @property
     def mark(self) -> float:
-        """The estimate of the population value that charts and texts show.
+        """Estimate of the population value, as shown in charts and text.
 
         The estimate is `debiased`, or `value` if the score has no interval.
         """
         return self.value if self.debiased is None else self.debiased
 
     def __repr__(self) -> str:
-        """Return a short text: "0.58 [0.50, 0.70], q = 0.002"."""
+        """Return a short text such as "0.58 [0.50, 0.70], q = 0.002"."""
         text = plain(self.value)
         if self.low is not None and self.high is not None:
             text += f" [{plain(self.low)}, {plain(self.high)}]"
