@@ -328,7 +328,7 @@ def test_openai_settings_go_to_no_other_server(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("url", ["localhost:11434", "", "ftp://host/v1", "http://", "http://[::1"])
 def test_bad_addresses_are_usage_errors(url: str) -> None:
-    with pytest.raises(UsageError, match="not an address of a server"):
+    with pytest.raises(UsageError, match="not a server address"):
         Server(url)
 
 

@@ -66,7 +66,7 @@ def test_prompts_come_singly_in_lists_and_from_a_file(tmp_path: Path) -> None:
 
 def test_options_that_repeat_a_plan_are_refused() -> None:
     only_plan({"run": "x", "dry_run": True}, prompts=(), plan="plan.toml")
-    with pytest.raises(UsageError, match="Edit the plan file instead of giving: images, seed"):
+    with pytest.raises(UsageError, match="Edit the plan file instead of setting images, seed"):
         only_plan({"seed": 1, "run": "x"}, images=3)
 
 

@@ -36,7 +36,7 @@ from askew.studio.planted import truth as planted_truth
 
 RunFolder = Annotated[Path, Parameter(help="Folder of the run.")]
 StoreOfRun = Annotated[
-    Path | None, Parameter(help="Store of the run. [default: .askew beside the run folder]")
+    Path | None, Parameter(help="Store of the run. [default: .askew next to the run folder]")
 ]
 DeleteFlag = Annotated[
     Flag, Parameter(help="Delete. Without --yes, only list what would be deleted.")

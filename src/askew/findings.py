@@ -108,8 +108,7 @@ class Identity:
 
 @record
 class Instruments:
-    """Fingerprints of all instruments, keyed by name; None for kinds of instruments that were not
-    used.
+    """Fingerprints of all instruments, keyed by name; None for unused kinds of instruments.
 
     Attributes
     ----------
@@ -354,8 +353,7 @@ def _score_names(kind: object, name: str) -> Iterator[str]:
 
 
 adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)
-"""Return the adapter that reads and writes records of this type, and describes them as JSON
-Schema.
+"""Return the adapter that reads, writes and describes (as JSON Schema) records of this type.
 """
 
 
@@ -571,9 +569,7 @@ def _key_name(hint: object) -> str | None:
 
 
 def _rebuilt(node: Any, address: Address, q_values: Mapping[Address, float]) -> Any:
-    """Return a copy of a part of the findings in which the estimates at these addresses have
-    q-values.
-    """
+    """Return a copy of findings in which the estimates at these addresses have q-values."""
     if isinstance(node, Estimate):
         return replace(node, q=q_values[address]) if address in q_values else node
     children = _children(node)

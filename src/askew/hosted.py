@@ -1,8 +1,8 @@
-"""Requests to servers that have OpenAI's interface, with errors that tell the user what to do.
+"""Requests to servers that have OpenAI's interface. Errors tell the user what to do.
 
-vLLM, Ollama, llama.cpp and hosted services have this interface. The address includes the version,
-as in http://localhost:11434/v1. OpenAI's client sends the requests. After a temporary failure,
-askew repeats a request.
+vLLM, Ollama, llama.cpp and many hosted services have this interface. The address includes the
+version, as in http://localhost:11434/v1. OpenAI's client sends the requests. After a temporary
+failure, askew repeats the request.
 """
 
 import json
@@ -32,13 +32,13 @@ from askew.store.foreign import LimitError, json_value
 
 OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "ASKEW_API_KEY"
-"""Environment variable with the key for any server."""
+"""Environment variable that contains the key for any server."""
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
-"""Environment variable with a key that is only sent to OpenAI's server."""
+"""Environment variable that contains a key to send only to OpenAI's server."""
 AZURE_KEY_VARIABLE = "AZURE_OPENAI_API_KEY"
-"""Environment variable with a key that is only sent to resources of Azure OpenAI."""
+"""Environment variable that contains a key to send only to Azure OpenAI resources."""
 AZURE_VERSION_VARIABLE = "OPENAI_API_VERSION"
-"""Environment variable with the version of the interface of Azure OpenAI."""
+"""Environment variable that contains the version of Azure OpenAI's interface."""
 AZURE_DOMAIN = ".openai.azure.com"
 
 ATTEMPTS = 6
@@ -46,27 +46,26 @@ ATTEMPTS = 6
 SILENCES = 2
 """Number of timeouts after which askew gives up on a server."""
 LARGEST = 2**25
-"""Maximum size of an answer in bytes, 32 MB."""
+"""Maximum size of an answer in bytes (32 MB)."""
 DEADLINE = 5.0
-"""Longest time for a complete answer, as a multiple of the timeout."""
+"""Maximum time for a complete answer, as a multiple of the timeout."""
 LONGEST_MESSAGE = 300
 """Maximum number of characters that askew quotes from a server's message."""
 LONGEST_PAUSE = 120.0
-"""Longest pause in seconds that a server may ask for before the next attempt."""
+"""Maximum number of seconds that a server may request askew to wait before the next attempt."""
 FIRST_PAUSE = 0.5
-"""Pause in seconds before the second attempt of a paid request.
-
-Each further pause is twice as long.
+"""Seconds to wait before the second attempt of a paid request. Each later pause is twice as long.
 """
 
 USED_UP = re.compile(r"insufficient_quota|billing|budget_exceeded", re.IGNORECASE)
-"""Codes and types of errors for which another attempt is pointless, although the status is 429."""
+"""Pattern for error codes and types that make another attempt pointless despite status 429.
+"""
 
 T = TypeVar("T")
 
 
 def check_model_name(option: str, name: str) -> None:
-    """Raise UsageError if an option such as "--vqa" names the provider openai without a model."""
+    """Raise UsageError if an option such as "--vqa" states the provider openai without a model."""
     if not name:
         raise UsageError(
             f"{option} openai does not name a model; write {option} openai/MODEL, with the "
@@ -81,29 +80,29 @@ def check_concurrency(concurrency: int) -> None:
 
 
 def revision_or_month(revision: str) -> str:
-    """Return the given revision of a hosted model, or the current month, such as 2026-11."""
+    """Return a hosted model's given revision, or if it is empty, the month, such as 2026-11."""
     return str(revision) or f"{datetime.now(UTC):%Y-%m}"
 
 
 def _never(error: ServerError) -> bool:
-    """Return False: a temporary failure is not final."""
+    """Return False, since a temporary failure is not final."""
     return False
 
 
 class Server:
-    """A server with OpenAI's interface. Several threads can use the same server at once.
+    """A server with OpenAI's interface. Several threads can use the same object at the same time.
 
-    A request is sent again after a lost connection, status 429 (too many requests) and server
-    errors. The pause grows from attempt to attempt, unless the server states a pause (Retry-After,
-    up to two minutes). After a timeout, a request is sent once more, and may be billed twice. A
-    request is not sent again if the key is wrong or the account has no money left. askew reports
-    each pause through `askew.messages`.
+    A request is repeated after a lost connection, status 429 (too many requests) or a server error.
+    The pause grows from attempt to attempt, unless the server requests a pause (Retry-After, up to
+    two minutes). After a timeout, a request is repeated once, and may be billed twice. A request is
+    not repeated if the key is wrong or the account has no money left. askew reports each pause
+    through `askew.messages`.
 
     Parameters
     ----------
     url
         Address, including the version. The query string of the address (?api-version=) is sent with
-        each request. Errors show the address without the query and the password.
+        each request. Error messages show the address without the query and the password.
     timeout
         Number of seconds, above 0, after which a request fails if the server sends no data. A
         complete answer may take `DEADLINE` times as long.
@@ -156,7 +155,7 @@ class Server:
         Parameters
         ----------
         is_final
-            Function that returns True for errors after which a request is not sent again.
+            Function that returns True for errors after which the request is not repeated.
         **fields
             Fields of the request.
 
@@ -221,7 +220,7 @@ class Server:
             wait_for_attempt(attempt, self._attempts, self.url, status, pause)
 
     def _pause(self, error: ServerError, attempt: int) -> float | None:
-        """Return how many seconds to wait before another attempt; None if there is none."""
+        """Return how many seconds to wait before another attempt; None if none follows."""
         cause = error.__cause__
         is_silence = isinstance(cause, openai.APITimeoutError)
         if attempt >= (min(SILENCES, self._attempts) if is_silence else self._attempts):
@@ -257,7 +256,7 @@ class Server:
         return answer
 
     def _headers(self) -> dict[str, str | openai.Omit]:
-        """Return the headers that OpenAI's client must not send to this server."""
+        """Return entries that suppress headers that the client must not send to this server."""
         names = []
         if not self._key:
             names.append("Authorization")
@@ -295,15 +294,15 @@ class Server:
 class AzureServer(Server):
     """A server with the interface of Azure OpenAI.
 
-    Addresses of requests contain the deployment in the path, and an API version.
+    The addresses of requests contain the deployment in their path, and an API version.
 
-    The key is sent as the header `api-key`. Tokens of Microsoft Entra are not sent, even if the
+    The key is sent as the header `api-key`. A Microsoft Entra token is not sent, even if the
     environment contains one.
 
     Parameters
     ----------
     url
-        Address of the resource, such as https://NAME.openai.azure.com.
+        Address of the Azure resource, such as https://NAME.openai.azure.com.
     api_version
         Version of the interface, such as 2025-04-01-preview.
     timeout, attempts
@@ -336,7 +335,7 @@ class AzureServer(Server):
         )
 
     def _headers(self) -> dict[str, str | openai.Omit]:
-        """Return the header with the key, and the headers that must not be sent."""
+        """Return the header with the key, and entries that suppress the client's own headers."""
         omitted = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
         headers: dict[str, str | openai.Omit] = dict.fromkeys(omitted, openai.omit)
         headers["api-key"] = self._key or openai.omit
@@ -344,18 +343,18 @@ class AzureServer(Server):
 
 
 def is_azure(url: str) -> bool:
-    """Check whether an address belongs to a resource of Azure OpenAI."""
+    """Check whether an address belongs to an Azure OpenAI resource."""
     return _host(url).endswith(AZURE_DOMAIN)
 
 
 def _is_used_up(error: openai.APIStatusError) -> bool:
-    """Check whether a server says that the account has no money left."""
+    """Check whether a server's error states that the account has no money left."""
     kind = error.body.get("type") if isinstance(error.body, dict) else ""
     return bool(USED_UP.search(f"{_code(error.body)} {kind}"))
 
 
 def _code(body: object) -> str:
-    """Return the codes of a server's error and of its inner errors; "" if there are none."""
+    """Return the codes of a server's error and its inner errors; "" if there are no codes."""
     codes = []
     while isinstance(body, dict):
         codes.append(str(body.get("code") or ""))
@@ -364,7 +363,7 @@ def _code(body: object) -> str:
 
 
 def quoted(text: str, secrets: Iterable[str]) -> str:
-    """Return a server's message as one line of limited length, with any secrets removed."""
+    """Return a server's message as one line of limited length, without secrets."""
     for secret in filter(None, secrets):
         text = text.replace(secret, "***")
     line = " ".join(text.split())
@@ -380,7 +379,7 @@ class FailedAttempt:
     error
         The failure.
     pause
-        Seconds before another attempt; None if another attempt is pointless.
+        Seconds to wait before another attempt; None if another attempt is pointless.
     """
 
     error: ServerError
@@ -388,7 +387,7 @@ class FailedAttempt:
 
 
 def doubled_pause(attempt: int) -> float:
-    """Return how many seconds to wait after an attempt if the server states no pause."""
+    """Return how many seconds to wait after an attempt if the server requests no pause."""
     return float(FIRST_PAUSE * 2 ** (attempt - 1))
 
 
@@ -400,14 +399,15 @@ def pause_after(status: int, headers: Mapping[str, str], attempt: int) -> float 
     status
         Status of the answer.
     headers
-        Headers of the answer, which may state a pause.
+        Headers of the answer, which may request a pause.
     attempt
-        Number of the failed attempt, from 1.
+        Number of the failed attempt, starting at 1.
 
     Returns
     -------
     float or None
-        None if the failure is permanent, or if the pause would be longer than `LONGEST_PAUSE`.
+        The seconds; None if the failure is permanent, or if the pause would be longer than
+        `LONGEST_PAUSE`.
     """
     if not (status in (408, 409, 429) or status >= 500):
         return None
@@ -419,7 +419,7 @@ def pause_after(status: int, headers: Mapping[str, str], attempt: int) -> float 
 def wait_for_attempt(
     attempt: int, attempts: int, name: str, status: int | None, pause: float
 ) -> None:
-    """Report that another attempt follows after a pause, and wait for the pause."""
+    """Report that another attempt follows after a pause, and wait that long."""
     report_message(
         f"{name} answered {status or 'nothing'}; attempt {attempt} of {attempts} follows in "
         f"{pause:.1f} s"
@@ -428,7 +428,7 @@ def wait_for_attempt(
 
 
 def stated_pause(headers: Mapping[str, str]) -> float | None:
-    """Return how many seconds a server asks to wait (Retry-After); None if it states no pause."""
+    """Return the pause in seconds that a server requests (Retry-After); None without a request."""
     stated = headers.get("retry-after", "")
     try:
         return max(float(stated), 0.0)
@@ -442,14 +442,14 @@ def stated_pause(headers: Mapping[str, str]) -> float | None:
 
 
 def _hint(error: openai.APIStatusError, attempt: int) -> str:
-    """Return a hint that says what the user can do about a server's error."""
+    """Return a hint that tells the user what to do about a server's error."""
     status = error.status_code
     if status == 402 or _is_used_up(error):
         return "the account has no money left; add credit, then repeat the command to continue"
     if status in (401, 403):
         return f"put a valid key into the environment variable {KEY_VARIABLE}"
     if status == 404:
-        return "check the model's name, and that the address ends like /v1"
+        return "check the model's name, and check that the address ends with a path such as /v1"
     if status in (408, 409, 429) or status >= 500:
         unit = "attempt" if attempt == 1 else "attempts"
         return f"{attempt} {unit}; repeat the command later to continue"
@@ -457,7 +457,7 @@ def _hint(error: openai.APIStatusError, attempt: int) -> str:
 
 
 def key_in(variable: str) -> str:
-    """Return the key in an environment variable or "", or raise UsageError for an invalid key."""
+    """Return the key in an environment variable, or "". Raise UsageError for an invalid key."""
     key = os.environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise UsageError(
@@ -468,12 +468,12 @@ def key_in(variable: str) -> str:
 
 
 def check_address_of_server(url: str) -> None:
-    """Raise UsageError if a text is not the address of a server."""
+    """Raise UsageError if a text is not a server address."""
     _host(url)
 
 
 def _host(url: str) -> str:
-    """Return the host name in an address, or raise UsageError if the address is invalid."""
+    """Return the host name in an address. Raise UsageError if the address is invalid."""
     try:
         address = urlsplit(url)
         is_port = address.port is None or address.port > 0
@@ -482,7 +482,7 @@ def _host(url: str) -> str:
     except ValueError:  # such as a port that is not a number, or a bad IPv6 address
         pass
     raise UsageError(
-        f"{shown(url)!r} is not an address of a server; write it like http://localhost:11434/v1"
+        f"{shown(url)!r} is not a server address; write it like http://localhost:11434/v1"
     )
 
 
@@ -494,7 +494,7 @@ def finished_within(seconds: float, call: Callable[[], T]) -> Future[T] | None:
     seconds
         Maximum number of seconds that the call may take.
     call
-        Function to call. The thread of the call does not keep the process from ending.
+        Function to call. This thread does not prevent the process from ending.
     """
     outcome: Future[T] = Future()
 
@@ -509,15 +509,15 @@ def finished_within(seconds: float, call: Callable[[], T]) -> Future[T] | None:
 
 
 class PermanentFailure(BaseException):
-    """A failure that another attempt would not repair.
+    """Raised for a failure that would recur in another attempt.
 
-    This class does not derive from Exception, because OpenAI's client sends a request again after
-    an Exception.
+    This class does not derive from Exception, because OpenAI's client repeats a request after an
+    Exception.
     """
 
 
 class BoundedClient(openai.DefaultHttpxClient):
-    """A client with time limits for the server and a size limit for its answers.
+    """HTTP client that limits the time a server may take and the size of its answers.
 
     Attributes
     ----------
@@ -530,7 +530,8 @@ class BoundedClient(openai.DefaultHttpxClient):
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send a request and return the complete answer.
 
-        A thread receives the answer, since a server may be too slow to send even the headers.
+        A separate thread receives the answer, since a server may be too slow to send even the
+        headers.
         """
         answer = finished_within(self.deadline + 1, lambda: self._answer(request, **options))
         if answer is None:
@@ -560,7 +561,7 @@ class BoundedClient(openai.DefaultHttpxClient):
 
 
 def _certificate_fault(error: BaseException | None) -> str | None:
-    """Return the reason why a certificate is not valid; None for any other error."""
+    """Return the reason why a certificate is invalid; None for any other error."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
             return error.verify_message
@@ -569,7 +570,7 @@ def _certificate_fault(error: BaseException | None) -> str | None:
 
 
 def _readable(content: bytes, is_success: bool) -> bytes:
-    """Return content that OpenAI's client can parse; empty content for an unreadable error.
+    """Return content that OpenAI's client can parse. An unreadable error becomes empty content.
 
     Raises PermanentFailure if a successful answer is nested too deeply or contains integers that
     are too long.
@@ -578,7 +579,7 @@ def _readable(content: bytes, is_success: bool) -> bytes:
         json_value(content)
     except LimitError as error:
         if is_success:
-            raise PermanentFailure(f"sent an answer that askew does not read: {error}") from error
+            raise PermanentFailure(f"sent an answer that askew cannot read: {error}") from error
         return b""
     except ValueError:  # the caller quotes an answer that is not JSON
         pass
@@ -586,9 +587,9 @@ def _readable(content: bytes, is_success: bool) -> bytes:
 
 
 def _bounded_content(response: httpx2.Response, begun: float, deadline: float) -> bytes:
-    """Return the bytes of an answer, within the limits of time and size.
+    """Return the bytes of an answer, and enforce the limits on time and size.
 
-    Raises PermanentFailure for an answer that is compressed, too long or not complete in time.
+    Raises PermanentFailure if an answer is compressed, too long or not complete in time.
     """
     packing = response.headers.get("content-encoding", "identity")
     if packing != "identity":

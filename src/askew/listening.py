@@ -1,11 +1,11 @@
-"""Helpers for servers on this machine: package checks, sockets and settings."""
+"""Helpers for servers on this machine, which check packages, open sockets and choose settings."""
 
 import socket
 
 from askew.errors import MissingPackage, UsageError
 
 HOST = "127.0.0.1"
-"""Address that only programs on this machine can reach."""
+"""Address that can be reached only from this machine."""
 
 IDLE_SECONDS = 15
 """Seconds after which an idle connection is closed."""
@@ -18,7 +18,7 @@ def check_packages(command: str) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on a port; port 0 selects a free port.
+    """Return a socket that listens on a port. Port 0 selects a free port.
 
     Raises
     ------
@@ -45,7 +45,7 @@ class Listener:
     listening
         The socket.
     **files
-        Files of the certificate and its key, under the names that uvicorn expects.
+        Paths of the certificate and its key, as keyword arguments of uvicorn.
     """
 
     def __init__(self, app: object, listening: socket.socket, **files: str) -> None:

@@ -1,4 +1,4 @@
-"""Messages from a model or an instrument while it works, such as "the server asks for a pause"."""
+"""Messages from a model or instrument during its work, such as "the server asks for a pause"."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ _LISTENER: ContextVar[Callable[[str], object]] = ContextVar(
 
 
 def report_message(sentence: str) -> None:
-    """Report a sentence about the work, such as a pause that a server asks for."""
+    """Report a sentence about the work, for example that a server requests a pause."""
     _LISTENER.get()(sentence)
 
 
@@ -18,8 +18,8 @@ def report_message(sentence: str) -> None:
 def message_listener(listener: Callable[[str], object] | None) -> Iterator[None]:
     """Call `listener` with each sentence that is reported inside the `with` block.
 
-    If `listener` is None, sentences are ignored. Another thread has the listener only if it runs in
-    a copy of the context.
+    If `listener` is None, sentences are ignored. Another thread reports to the listener only if the
+    thread runs in a copy of this context.
     """
     token = _LISTENER.set(listener or (lambda sentence: None))
     try:

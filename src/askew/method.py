@@ -1,7 +1,7 @@
-"""A method: one folder and one entry point in `askew.methods`.
+"""Methods, each of which consists of one folder and one entry point in `askew.methods`.
 
-The record `Method` contains what the command line, Python and the web app need to know about a
-method.
+The record `Method` contains everything that the command line, Python and the web app need to know
+about a method.
 """
 
 import json
@@ -53,19 +53,19 @@ RUNS = Path("runs")
 """Default folder of runs."""
 
 LABEL_LENGTH = 40
-"""Maximum number of characters of a plan's label that go into the name of a run folder."""
+"""Maximum number of characters from a plan's label in the name of a run folder."""
 
 DECIDING = frozenset({SUMS_FILE, PLAN_FILE, HASH_FILE, RESULTS_FILE, OPENED_FILE})
-"""Files of a run that cannot be derived from other files.
+"""Files in a run folder that cannot be derived from other files.
 
-If any of them is damaged, the run is scored again.
+If one of these files is damaged, the run is scored again.
 """
 
 TOLERATED_SHARE = 0.03
 """Share of missing images above which askew warns."""
 
 DIFFERENCE_LEVEL = 0.01
-"""Corrected p-value below which askew warns that a set lacks more images than other sets."""
+"""Corrected p-value below which askew warns that an image set lacks more images than other sets."""
 
 LARGEST_LIST = 5
 """Maximum number of image sets that a warning lists."""
@@ -78,12 +78,12 @@ R_co = TypeVar("R_co", bound="Result[Any, Any]", covariant=True)
 
 @dataclass(frozen=True)
 class Method(Generic[P, G, F, R_co]):
-    """A kind of analysis: `gather` the data, `score` it, and show it as a `page`.
+    """A kind of analysis, with functions to `gather` the data, `score` it, and show it as a `page`.
 
     Attributes
     ----------
     name
-        Name of the command, and the plan's field `method`.
+        Name of the command, and value of the plan's field `method`.
     plan
         Type of the plan.
     findings
@@ -92,19 +92,20 @@ class Method(Generic[P, G, F, R_co]):
         Function that obtains images, answers and vectors through a run.
     score
         Pure function that computes the findings from the plan, the gathered data and the head of
-        the results. The findings begin with this head.
+        the results, with which the findings begin.
     page
         Function that returns the content of the report.
     result
-        Class of the result in Python. A subclass of `Result` may add shortcuts to its scores.
+        Class of the result in Python. A subclass of `Result` may add shortcuts to the method's
+        scores.
     version
-        Version of the method, which increases when the same plan and images would give different
+        Version of the method. It increases when the same plan and images would yield different
         numbers. Finished runs are then scored again.
     label
-        Function that returns a short text about the plan, for the name of the run folder.
+        Function that returns a short description of the plan for the name of the run folder.
     scores
-        For each score's name, a function that yields the estimates of the score for --fail-if. By
-        default, an estimate's score name is the name of its field.
+        Functions that yield a score's estimates for --fail-if, keyed by the score's name. By
+        default, a score has the name of its field.
     """
 
     name: str
@@ -127,7 +128,7 @@ class Method(Generic[P, G, F, R_co]):
         read: Callable[[Path], P] | None = None,
         **request: object,
     ) -> R_co:
-        """Run a plan from a file, or the plan that a request describes.
+        """Run a plan from a file, or a plan built from a request.
 
         Every method's command ends with this step.
 
@@ -136,27 +137,29 @@ class Method(Generic[P, G, F, R_co]):
         options
             Shared options that the user gave.
         kind
-            The TypedDict of the shared options that the command takes.
+            TypedDict of the shared options that the command accepts.
         build
-            Function that returns the plan of the request, called only if there is no plan file.
+            Function that builds the plan from the request. It is called only if there is no plan
+            file.
         plan
             Path of a plan file.
         read
-            Function that reads a plan file. By default, the file must be a plan of this method.
+            Function that reads a plan file. By default, the file must contain a plan for this
+            method.
         **request
             The command's own parameters, which cannot be combined with a plan file.
 
         Returns
         -------
         Result
-            The finished run. With `dry_run`, a count of the work instead.
+            The finished run. With `dry_run`, the amount of work is returned instead.
 
         Raises
         ------
         UnknownName
             If an option does not exist.
         UsageError
-            If parameters are given together with a plan file, or the request cannot be met.
+            If parameters are given together with a plan file, or the request is impossible.
         """
         only_known(options, kind)
         chosen_options = run_options(options)
@@ -169,9 +172,9 @@ class Method(Generic[P, G, F, R_co]):
             return self.run(chosen, **chosen_options)
 
     def run(self, plan: P, **options: Unpack[RunOptions]) -> R_co:
-        """Carry out a plan, or the remaining part of it.
+        """Carry out a plan, or the rest of an interrupted plan.
 
-        With `dry_run`, only count the work, and return a `CountingRun`. With `shard`, make one
+        With `dry_run`, only count the work, and return a `CountingRun`. With `shard`, generate one
         share of the images, and return a `ShareReport`.
 
         Raises
@@ -179,7 +182,7 @@ class Method(Generic[P, G, F, R_co]):
         UsageError
             If the folder contains another plan.
         CheckFailed
-            If a condition of `fail_if` holds.
+            If a condition in `fail_if` is met.
         AskewError
             If the run fails.
         """
@@ -215,7 +218,7 @@ class Method(Generic[P, G, F, R_co]):
         return result
 
     def _make_share(self, plan: P, options: RunOptions) -> "ShareReport":
-        """Make the packs that one of several jobs contributes to a run."""
+        """Write the packs that one of several jobs contributes to a run."""
         from askew.run.share import make_share
 
         def gather(run: Run) -> None:
@@ -258,7 +261,7 @@ class Method(Generic[P, G, F, R_co]):
         )
 
     def folder(self, plan: P) -> Path:
-        """Return the default run folder, named by the method and by the plan's label and hash."""
+        """Return the default run folder, named after the method and the plan's label and hash."""
         label = sub(r"[^a-z0-9]+", "-", self.label(plan).lower()).strip("-")
         parts = [self.name, label[:LABEL_LENGTH].strip("-"), plan.hash[:8]]
         return RUNS / "-".join(part for part in parts if part)
@@ -269,7 +272,8 @@ class Method(Generic[P, G, F, R_co]):
         Raises
         ------
         UsageError
-            If the folder contains no finished run, or its plan, results or checksums have changed.
+            If the folder contains no finished run, or if the plan, results or checksums have
+            changed.
         """
         plan = self.plan.read(folder / PLAN_FILE, follow=False)
         scored = findings.read(self.findings, folder / RESULTS_FILE)
@@ -293,9 +297,9 @@ class Method(Generic[P, G, F, R_co]):
         return conditions.parse(texts, self.scores or conditions.all_scores(self.findings))
 
     def _finished(self, plan: P, folder: Path, store: Path) -> F | None:
-        """Return the findings of a finished run; None if repeating the run could change them.
+        """Return the findings of a finished run, or None if repeating it could change them.
 
-        Everything that the run needs must be in the store.
+        None is also returned if the store lacks data that the run needs.
         """
         if not (folder / RESULTS_FILE).exists() or DECIDING & changed_run_files(folder).keys():
             return None
@@ -311,7 +315,7 @@ class Method(Generic[P, G, F, R_co]):
             return scored if self._would_repeat(plan, scored, counted) else None
 
     def _would_repeat(self, plan: P, scored: F, counted: CountingRun) -> bool:
-        """Check whether model and instruments are unchanged since the run and no work is left."""
+        """Check that no work is left, and that the model and the instruments have not changed."""
         gathered = self.gather(plan, counted)
         if (gathered.model, gathered.instruments) != (scored.model, scored.instruments):
             return False
@@ -325,7 +329,7 @@ class Method(Generic[P, G, F, R_co]):
 def _store_of(options: RunOptions) -> Path:
     """Return the folder of the store that a run with these options uses.
 
-    All runs in default folders share a store.
+    All runs in default folders share one store.
     """
     run = Path(options.get("run") or RUNS / "any")
     return Path(options.get("store") or default_store(run))
@@ -368,7 +372,10 @@ class Result(Document, Generic[P, F]):
     findings: F
 
     def __init_subclass__(cls) -> None:
-        """Keep the short text form of a result; that of a dataclass would list all fields."""
+        """Keep the short string form of a result.
+
+        The default for a dataclass would list all fields.
+        """
         super().__init_subclass__()
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 
@@ -395,11 +402,11 @@ class Result(Document, Generic[P, F]):
         return path
 
     def extra_files(self) -> Mapping[str, bytes]:
-        """Return the contents of files that the method adds to the run folder, by name."""
+        """Return the files that the method adds to the run folder, keyed by file name."""
         return {}
 
     def write_files(self) -> None:
-        """Write all files that derive from the results, and the checksums of all files.
+        """Write all files that are derived from the results, and the checksums of all files.
 
         Raises
         ------
@@ -414,7 +421,7 @@ class Result(Document, Generic[P, F]):
         write_sums(self.folder, [*names, *extra])
 
     def restore_files(self) -> None:
-        """If a file that derives from the results is missing or damaged, write these files."""
+        """Rewrite the files derived from the results if any of them is missing or damaged."""
         names = (REPORT_FILE, *self.extra_files())
         is_whole = all((self.folder / name).exists() for name in names)
         if not is_whole or changed_run_files(self.folder):
@@ -440,7 +447,7 @@ class Result(Document, Generic[P, F]):
         return rows(findings.scored(self.findings), self.method.name, self.findings.model.name)
 
     def picture(self, name: str) -> Image.Image | None:
-        """Return an image of this run by its id; None if its file is missing or damaged."""
+        """Return the run's image with this id; None if the image file is missing or damaged."""
         if name not in self._files:
             with Store(self.store, create=False) as store:
                 self._files.update(store.known_files([name]))
@@ -455,7 +462,7 @@ class Result(Document, Generic[P, F]):
 
     @property
     def image_warnings(self) -> Sequence[str]:
-        """Warnings about damaged images, for which the page shows an empty cell."""
+        """Warnings about damaged images, which appear as empty cells on the page."""
         if not self._damaged:
             return ()
         is_default = self.store == default_store(self.folder)
@@ -471,11 +478,11 @@ class Result(Document, Generic[P, F]):
 
     @cached_property
     def _damaged(self) -> dict[str, Path]:
-        """Files that could not be opened, by the id of the image."""
+        """Paths of image files that could not be opened, keyed by image id."""
         return {}
 
     def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
-        """Return stored rows, such as vectors or maps, by the ids of their images."""
+        """Return stored rows, such as vectors or maps, keyed by image id."""
         with Store(self.store, create=False) as store:
             return store.vectors(fingerprint, names)
 
@@ -483,7 +490,7 @@ class Result(Document, Generic[P, F]):
     def _files(self) -> dict[str, Path]:
         """Paths of images by id.
 
-        The dictionary initially contains the paths of all images in the image sets.
+        At first, the dictionary contains the paths of all images in the image sets.
         """
         names = [name for image_set in self.findings.sets for name in image_set.pictures if name]
         with Store(self.store, create=False) as store:
@@ -493,11 +500,9 @@ class Result(Document, Generic[P, F]):
 def missing_image_warnings(sets: Sequence[PictureSet]) -> list[str]:
     """Return warnings about missing images.
 
-    The first warning is about a large share of missing images. The second warning is about image
-    sets that lack more images than the other sets.
-
-    The second warning uses Fisher's exact test of each set against the rest, with Bonferroni
-    correction.
+    The first warning concerns a large share of missing images. The second warning concerns image
+    sets that lack more images than the other sets. For the second warning, Fisher's exact test
+    compares each set with all other sets, with Bonferroni correction.
     """
     reasons = sum((Counter(image_set.missing) for image_set in sets), Counter())
     missing = reasons.total()
@@ -529,7 +534,7 @@ def missing_image_warnings(sets: Sequence[PictureSet]) -> list[str]:
 def copy_warnings(sets: Sequence[PictureSet]) -> list[str]:
     """Return warnings about identical images, which count as one image.
 
-    If all images of a prompt are identical, the model probably ignores its seeds.
+    If all images for a prompt are identical, the model probably ignores its seeds.
     """
     repeated = [image_set for image_set in sets if image_set.copies]
     ignoring = [image_set for image_set in repeated if _ignores_seeds(image_set)]
@@ -546,13 +551,13 @@ def copy_warnings(sets: Sequence[PictureSet]) -> list[str]:
 
 
 def _ignores_seeds(image_set: PictureSet) -> bool:
-    """Check whether all images of a set were generated from seeds and are identical."""
+    """Check whether all images in a set were generated from seeds and are identical."""
     seeds = [seed for seed in image_set.seeds if seed is not None]
     return len(seeds) == 1 and len(image_set.pictures) - image_set.pictures.count(None) == 1
 
 
 def _distinct_counts(sets: Sequence[PictureSet]) -> str:
-    """State how many images in the first sets are distinct, and how many other sets there are."""
+    """State how many distinct images the first sets contain, and how many more sets there are."""
     counts = []
     for image_set in sets[:LARGEST_LIST]:
         distinct = sum(name is not None for name in image_set.pictures)
@@ -565,7 +570,7 @@ def _distinct_counts(sets: Sequence[PictureSet]) -> str:
 
 
 def _lacks_more(image_set: PictureSet, missing: int, planned: int, tests: int) -> bool:
-    """Test whether a set lacks significantly more images than the rest, corrected for all tests."""
+    """Test whether a set lacks significantly more images than the other sets together."""
     absent = sum(image_set.missing.values())
     if not absent:
         return False
@@ -590,7 +595,8 @@ def load(run: str | Path, store: str | Path | None = None) -> Result[Any, Any]:
     run
         The run folder.
     store
-        The store with its images; by default .askew beside the run folder.
+        Store that contains the run's images. By default, the store is `.askew` next to the run
+        folder.
 
     Raises
     ------
@@ -602,7 +608,7 @@ def load(run: str | Path, store: str | Path | None = None) -> Result[Any, Any]:
 
 
 def method_of(folder: Path) -> Method[Any, Any, Any, Any]:
-    """Return the method of the plan in a run folder.
+    """Return the method that the plan in a run folder belongs to.
 
     Raises
     ------

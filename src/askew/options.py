@@ -1,4 +1,4 @@
-"""Options that commands share, in Python and on the command line, and the plan fields they set."""
+"""Options that several commands share, and the plan fields that these options set."""
 
 import sys
 import threading
@@ -26,18 +26,18 @@ _instrument_option = partial(Parameter, group=Group("Instruments", sort_key=2))
 _image_option = partial(Parameter, group=Group("Your own images", sort_key=3))
 _statistics_option = partial(Parameter, group=Group("Statistics", sort_key=4))
 _run_option = partial(Parameter, group=Group("Run", sort_key=5))
-"""Functions that create an option; each creates the options of one section of the help."""
+"""Functions that create options, one function for each section of the help."""
 
 
 def pairs(
     given: Iterable[str] | Mapping[str, str], option: str, empty: bool = False
 ) -> dict[str, str]:
-    """Convert NAME=VALUE texts to a mapping.
+    """Convert strings such as NAME=VALUE to a mapping.
 
     Parameters
     ----------
     given
-        The texts, or a mapping, which is returned unchanged.
+        The strings, or a mapping, which is returned unchanged.
     option
         Spelling of the option, for error messages.
     empty
@@ -46,7 +46,7 @@ def pairs(
     Raises
     ------
     UsageError
-        If a text does not have this form.
+        If a string does not have this form.
     """
     if isinstance(given, Mapping):
         return dict(given)
@@ -61,7 +61,7 @@ def pairs(
 
 
 def key_values(given: Iterable[str] | Mapping[str, Setting], option: str) -> dict[str, Setting]:
-    """Convert NAME=VALUE texts to a mapping, and recognize numbers and true/false.
+    """Convert strings such as NAME=VALUE to a mapping, and recognize numbers and true/false.
 
     A mapping is returned unchanged. A value may be empty, as in negative_prompt=.
     """
@@ -71,7 +71,7 @@ def key_values(given: Iterable[str] | Mapping[str, Setting], option: str) -> dic
 
 
 def names(given: str | Sequence[str] | None) -> list[str]:
-    """Return the names in a list of texts; a text may contain several names with commas."""
+    """Return the names in a list of strings. Commas separate several names in a string."""
     parts = [name for text in several(given) for name in text.split(",")]
     return [name.strip() for name in parts if name.strip()]
 
@@ -79,12 +79,12 @@ def names(given: str | Sequence[str] | None) -> list[str]:
 def named_lists(
     given: Iterable[str] | Mapping[str, str | Sequence[str]], option: str
 ) -> dict[str, list[str]]:
-    """Convert NAME=A,B texts, or a mapping of texts and lists, to a mapping of lists.
+    """Convert strings such as NAME=A,B, or a mapping to strings or lists, to a mapping to lists.
 
     Raises
     ------
     UsageError
-        If a text does not have this form.
+        If a string does not have this form.
     """
     lists = given if isinstance(given, Mapping) else pairs(given, option)
     return {
@@ -94,14 +94,14 @@ def named_lists(
 
 
 def several(given: str | Sequence[T] | None) -> list[str | T]:
-    """Convert an argument to a list: a text becomes one item, and None becomes an empty list."""
+    """Convert an argument to a list. A string becomes one item, and None becomes an empty list."""
     if given is None:
         return []
     return [given] if isinstance(given, str) else list(given)
 
 
 def given(**options: T | None) -> dict[str, T]:
-    """Return the options that were given to a command, that is, the options that are not None."""
+    """Return the options whose value is not None, that is, the options that were given."""
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -117,7 +117,7 @@ def _scalar(text: str) -> Setting:
 
 
 def repeated(metavar: str) -> Parameter:
-    """Return an option that may be repeated, with one text each time."""
+    """Return an option that may be given more than once, with one string each time."""
     return Parameter(
         converter=_as_written, n_tokens=1, negative="", show_default=False, metavar=metavar
     )
@@ -129,9 +129,9 @@ def numbers(kind: Callable[[str], object], wanted: str) -> Parameter:
     Parameters
     ----------
     kind
-        Function that converts a text to a number.
+        Function that converts a string to a number.
     wanted
-        Description of the numbers with an example, for error messages.
+        Description of the numbers for error messages, with an example.
     """
 
     def convert(_: object, tokens: Sequence[Token]) -> tuple[object, ...]:
@@ -165,7 +165,7 @@ SettingsOption = Annotated[list[str] | Mapping[str, Setting] | None, repeated("N
 PromptArgument = Annotated[
     str | Sequence[str], Parameter(converter=lambda _, tokens: tokens[0].value, n_tokens=1)
 ]
-"""A positional prompt. In Python, also a list of prompts."""
+"""A positional prompt. In Python, a list of prompts is also accepted."""
 
 PromptsArgument = Annotated[
     str | Sequence[str],
@@ -178,7 +178,7 @@ PromptsArgument = Annotated[
         show_default=False,
     ),
 ]
-"""All positional arguments. In Python, a prompt or a list of prompts."""
+"""All positional arguments as prompts. In Python, a prompt or a list of prompts."""
 
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 """An option without a value."""
@@ -193,19 +193,21 @@ PathsOption = Annotated[str | Path | Sequence[str | Path] | None, repeated("PATH
 class RunOptions(TypedDict, total=False):
     """Folder of a run, and options that control how askew carries out the run.
 
-    `progress`, `stop` and engines other than the named engines can be given only in Python.
+    `progress`, `stop` and Engine objects can be used only in Python.
     """
 
     run: Annotated[
         PathOption,
         _run_option(
-            help="Run folder. Repeating the command resumes the run. [default: runs/METHOD-LABEL-HASH]",
+            help="Run folder. Repeating the command resumes the run. [default: "
+            "runs/METHOD-LABEL-HASH]",
         ),
     ]
     store: Annotated[
         PathOption,
         _run_option(
-            help="Store of images and answers, shared by runs. [default: .askew beside the run folder]",
+            help="Store for images and answers, which runs share. [default: .askew next to the "
+            "run folder]",
         ),
     ]
     json: Annotated[Flag, _run_option(help="Print results.json instead of the table.")]
@@ -222,73 +224,85 @@ class RunOptions(TypedDict, total=False):
             converter=_one_text,
             n_tokens=1,
             metavar="NAME",
-            help="Where models and instruments run: local, threads, ray, or ray://HOST:PORT. [default: local]",
+            help="Engine that runs models and instruments: local, threads, ray, or "
+            "ray://HOST:PORT. [default: local]",
         ),
     ]
     workers: Annotated[
         int | None,
         _run_option(
-            help="Number of workers of --engine. [default: 4 threads; with ray, one per GPU, or else per CPU]"
+            help="Number of workers for --engine. [default: 4 threads; with ray, one per GPU, "
+            "or one per CPU without GPUs]"
         ),
     ]
     gpus_per_worker: Annotated[
         float | None,
         _run_option(
-            help="GPUs per worker of --engine ray, such as 0.5. [default: 1 if there are GPUs]"
+            help="Number of GPUs per worker for --engine ray, such as 0.5. [default: 1 if there "
+            "are GPUs]"
         ),
     ]
     stop: Annotated[
         threading.Event | None,
-        Parameter(parse=False, help="A flag that ends the run between batches when it is set."),
+        Parameter(
+            parse=False, help="Flag that ends the run after the current batch when it is set."
+        ),
     ]
     dry_run: Annotated[
         Flag,
-        _run_option(help="Print the numbers of images, questions and calls, and stop."),
+        _run_option(
+            help="Print the numbers of images, questions and calls without carrying out the run."
+        ),
     ]
     save_plan: Annotated[
         Path | str | None,
         _run_option(
-            help="Write the plan to this file, for --plan. With --dry-run, askew only writes the plan."
+            help="Write the plan to this file, for use with --plan. With --dry-run, askew only "
+            "writes the plan."
         ),
     ]
     budget: Annotated[
         int | str | None,
         _run_option(
-            help='Stop before a limit is exceeded: 500 (images), "90min", or "5usd" with --price 0.02.',
+            help='Stop before a limit is exceeded: 500 (images), "90min", or "5usd" with '
+            "--price 0.02.",
         ),
     ]
     price: Annotated[
         float | None,
         _run_option(
-            help="Price in dollars of an image, for --dry-run, --budget and the report. [default: list price if known]"
+            help="Price in dollars per image, used by --dry-run, --budget and the report. "
+            "[default: list price if known]"
         ),
     ]
     vqa_price: Annotated[
         float | None,
         _run_option(
-            help="Price in dollars of a call of --vqa openai/MODEL.",
+            help="Price in dollars per call to --vqa openai/MODEL.",
         ),
     ]
     shard: Annotated[
         str | None,
         _run_option(
-            help="Make one share of the images: 3/16 is job 3 of 16. Needs --packs. See `askew merge`.",
+            help="Do one job's share of the run, such as 3/16 for job 3 of 16. Needs --packs. "
+            "See `askew merge`.",
         ),
     ]
     packs: Annotated[
         PathOption,
         _run_option(
-            help="Folder or bucket to which all jobs of --shard write, such as packs or s3://bucket/run."
+            help="Folder or bucket to which all jobs of --shard write, such as packs or "
+            "s3://bucket/run."
         ),
     ]
     log: Annotated[
         PathOption,
-        _run_option(help="Append events to this file, one JSON object per line."),
+        _run_option(help="Append progress events to this file, with one JSON object per line."),
     ]
     fail_if: Annotated[
         TextsOption,
         _run_option(
-            help='Exit with code 3 if this condition holds: "SCORE.q < 0.05". May be repeated.',
+            help='Exit with code 3 if this condition is met: "SCORE.q < 0.05". May be repeated.',
         ),
     ]
 
@@ -296,7 +310,7 @@ class RunOptions(TypedDict, total=False):
 class StatisticsOptions(TypedDict, total=False):
     """Options for the statistics of all scores."""
 
-    seed: Annotated[int, _statistics_option(help="Seed of all random draws. [default: 0]")]
+    seed: Annotated[int, _statistics_option(help="Seed for all random draws. [default: 0]")]
     confidence: Annotated[
         float,
         _statistics_option(help="Confidence level of the intervals. [default: 0.95]"),
@@ -314,15 +328,19 @@ class SettingOptions(TypedDict, total=False):
     ]
     model_url: Annotated[
         str | None,
-        _model_option(help="Server of --model openai/MODEL, such as http://127.0.0.1:8787/v1."),
+        _model_option(
+            help="Address of the server for --model openai/MODEL, such as http://127.0.0.1:8787/v1."
+        ),
     ]
     concurrency: Annotated[
         int | None,
-        _model_option(help="Number of simultaneous calls of a hosted model. [default: 4]"),
+        _model_option(help="Number of simultaneous calls to a hosted model. [default: 4]"),
     ]
     offload: Annotated[
         Flag,
-        _model_option(help="Keep only the active part in GPU memory; same as -M offload=model."),
+        _model_option(
+            help="Keep only the active part of the model in GPU memory, like -M offload=model."
+        ),
     ]
     preset: Annotated[
         str | None,
@@ -331,28 +349,28 @@ class SettingOptions(TypedDict, total=False):
 
 
 class MitigationOptions(TypedDict, total=False):
-    """The mitigations that are applied to the measured model."""
+    """Mitigations to apply to the measured model."""
 
     mitigation: Annotated[
         PathsOption,
         _model_option(
-            help="Mitigation file from `askew mitigate` that changes the model. May be repeated: all "
-            "files change the same model.",
+            help="Mitigation file from `askew mitigate` to apply to the model. May be given more "
+            "than once; all files are applied to the same model.",
         ),
     ]
 
 
 class VQASettingOptions(TypedDict, total=False):
-    """Settings of the instruments that answer questions about images."""
+    """Settings for the instruments that answer questions about images."""
 
     vqa_args: Annotated[
         SettingsOption,
-        _instrument_option("--vqa-arg", help="Setting of an instrument, such as max_tokens=32."),
+        _instrument_option("--vqa-arg", help="Setting for an instrument, such as max_tokens=32."),
     ]
     vqa_url: Annotated[
         str | None,
         _instrument_option(
-            help="Server of --vqa openai/MODEL, such as http://localhost:11434/v1.",
+            help="Address of the server for --vqa openai/MODEL, such as http://localhost:11434/v1.",
         ),
     ]
 
@@ -363,7 +381,8 @@ class VQAOptions(VQASettingOptions, total=False):
     vqa: Annotated[
         NamesOption,
         _instrument_option(
-            help="Instruments that label images, separated by commas. [default: studio; labels for a folder]",
+            help="Instruments that label images, separated by commas. [default: studio; labels "
+            "for a folder]",
         ),
     ]
 
@@ -373,11 +392,11 @@ class EmbedderOptions(TypedDict, total=False):
 
     embedder: Annotated[
         str | None,
-        _instrument_option(help="Embedder of images and texts, or none. [default: studio]"),
+        _instrument_option(help="Embedder for images and text, or none. [default: studio]"),
     ]
     embedder_args: Annotated[
         SettingsOption,
-        _instrument_option("--embedder-arg", help="Setting of the embedder, such as device=cpu."),
+        _instrument_option("--embedder-arg", help="Setting for the embedder, such as device=cpu."),
     ]
 
 
@@ -393,21 +412,21 @@ class WriterOptions(TypedDict, total=False):
     llm_url: Annotated[
         str | None,
         _instrument_option(
-            help="Server of --llm openai/MODEL, such as http://localhost:11434/v1.",
+            help="Address of the server for --llm openai/MODEL, such as http://localhost:11434/v1.",
         ),
     ]
     llm_args: Annotated[
         SettingsOption,
         _instrument_option(
             "--llm-arg",
-            help="Setting of the language model, such as budget=20000.",
+            help="Setting for the language model, such as budget=20000.",
         ),
     ]
     axes_on: Annotated[
         Literal["unstated", "stated", "all"] | None,
         _instrument_option(
-            help="Axes about unstated details of a prompt, about stated details, or about all. "
-            "[default: unstated]",
+            help="Propose axes for details that a prompt leaves unstated, for stated details, or "
+            "for all details. [default: unstated]",
         ),
     ]
 
@@ -419,7 +438,10 @@ class PromptOptions(TypedDict, total=False):
         PathOption, Parameter(name="--prompts", help="File with one prompt per line.")
     ]
     clean: Annotated[
-        bool, Parameter(help="Shorten the prompts of --prompts to their core, as in DiffusionDB.")
+        bool,
+        Parameter(
+            help="Shorten the prompts from --prompts to their core, as is done for DiffusionDB."
+        ),
     ]
 
 
@@ -428,22 +450,26 @@ class ManifestOptions(TypedDict, total=False):
 
     manifest: Annotated[
         PathOption,
-        _image_option(help="CSV or JSON Lines file that describes the images of a folder."),
+        _image_option(help="CSV or JSON Lines file that describes the images in a folder."),
     ]
     file_column: Annotated[
         str | None,
-        _image_option(help="Manifest column with the file names. [default: file, or file_name]"),
+        _image_option(
+            help="Manifest column that contains the file names. [default: file, or file_name]"
+        ),
     ]
     label: Annotated[
         TextsOption,
         _image_option(
-            help="AXIS=COLUMN: a column with people's labels. AXIS=COLUMN,COLUMN: a "
-            "column per rater. May be repeated."
+            help="Column that contains people's labels for an axis (AXIS=COLUMN), or one column "
+            "per rater (AXIS=COLUMN,COLUMN). May be repeated."
         ),
     ]
     where: Annotated[
         TextsOption,
-        _image_option(help="COLUMN=VALUE: use only rows with this value. May be repeated."),
+        _image_option(
+            help="Use only manifest rows that have this value, as in COLUMN=VALUE. May be repeated."
+        ),
     ]
     strict: Annotated[Flag, _image_option(help="Stop if a listed image does not exist.")]
     match_names: Annotated[
@@ -465,15 +491,16 @@ class FolderOptions(ManifestOptions, total=False):
 
     prompt_column: Annotated[
         str | None,
-        _image_option(
-            help="Manifest column with the prompt, or several columns. [default: prompt]"
-        ),
+        _image_option(help="Manifest column or columns that contain the prompt. [default: prompt]"),
     ]
-    condition: Annotated[str | None, _image_option(help="Manifest column with the condition.")]
+    condition: Annotated[
+        str | None, _image_option(help="Manifest column that contains the condition.")
+    ]
     baseline_condition: Annotated[
         str | None,
         _image_option(
-            help="Condition of the baseline images, such as baseline.", allow_leading_hyphen=True
+            help="Name of the condition that contains the baseline images, such as baseline.",
+            allow_leading_hyphen=True,
         ),
     ]
     aliases: Annotated[
@@ -497,18 +524,19 @@ class SourceOptions(ManifestOptions, total=False):
     sources: Annotated[
         str | None,
         _image_option(
-            help="Source of the groups' images: folder/PATH or a model. [default: the model]",
+            help="Source of the groups' images, which is folder/PATH or a model. [default: the "
+            "model]",
         ),
     ]
     sources_args: Annotated[
         SettingsOption,
-        _image_option("--source-arg", help="Setting of --sources, such as bias=0."),
+        _image_option("--source-arg", help="Setting for --sources, such as bias=0."),
     ]
     group_column: Annotated[
         str | None,
         _image_option(
             ("--group-column", "--prompt-column"),
-            help="Manifest column with the group, or several columns.",
+            help="Manifest column or columns that contain the group.",
         ),
     ]
 
@@ -531,7 +559,7 @@ FOLDER_SETTINGS = {
     )
 }
 FOLDER_SETTINGS |= {"file_column": "file", "group_column": "prompt_column"}
-"""For each option about a folder, the setting of `folder/PATH` that the option sets."""
+"""Settings of `folder/PATH`, keyed by the option that sets them."""
 
 READERS: Mapping[str, Callable[..., object]] = {
     "vqa": lambda given: tuple(names(given)),
@@ -544,7 +572,7 @@ READERS: Mapping[str, Callable[..., object]] = {
     "embedder_args": partial(key_values, option="--embedder-arg"),
     "sources_args": partial(key_values, option="--source-arg"),
 }
-"""Functions that convert an option's value to its plan field, for options that need it."""
+"""Functions that convert an option's value to the value of its plan field, keyed by option."""
 
 ALLOWED_WITH_PLAN = frozenset((*RunOptions.__annotations__, "plan"))
 """Options that may be given together with --plan."""
@@ -553,14 +581,14 @@ ALLOWED_WITH_PLAN = frozenset((*RunOptions.__annotations__, "plan"))
 def plan_fields(
     options: Mapping[str, object], folder: Literal["model_args", "sources_args"] = "model_args"
 ) -> PlanFields:
-    """Return the plan fields that shared options set, and the fields that a preset sets.
+    """Return the plan fields that are set by shared options or by a preset.
 
     Parameters
     ----------
     options
         Shared options that were given.
     folder
-        Plan field that stores the options about a folder's manifest.
+        Plan field in which the options about a folder's manifest are stored.
 
     Raises
     ------
@@ -587,7 +615,7 @@ def plan_fields(
 
 
 def _folder_settings(chosen: Mapping[str, object]) -> dict[str, Setting]:
-    """Collect the settings for a folder of images from the options."""
+    """Return the settings for a folder of images, as given by the options."""
     settings: dict[str, Setting] = {}
     for option, setting in FOLDER_SETTINGS.items():
         value = chosen.get(option)
@@ -600,7 +628,7 @@ def _folder_settings(chosen: Mapping[str, object]) -> dict[str, Setting]:
 
 
 def _implied_settings(chosen: Mapping[str, object]) -> dict[str, dict[str, Setting]]:
-    """Return the settings that options such as --model-url set, by plan field."""
+    """Return the settings that options such as --model-url imply, keyed by plan field."""
     settings: dict[str, Setting] = {}
     for option, setting in {"model_url": "url", "concurrency": "concurrency"}.items():
         if option in chosen:
@@ -621,7 +649,7 @@ def _joined_paths(paths: object) -> str:
 
 
 def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: PromptOptions) -> list[str]:
-    """Return the given prompts and the prompts from a file; `clean` shortens those from the file.
+    """Return the given prompts and the prompts from a file. `clean` shortens prompts from the file.
 
     Raises
     ------
@@ -653,7 +681,7 @@ class ProposalContext:
     cache
         Store for the model's answers.
     tell
-        Function that receives a sentence about the number of requests.
+        Function that reports a sentence about the number of requests.
     """
 
     settings: Mapping[str, Setting] = field(default_factory=dict)
@@ -662,9 +690,10 @@ class ProposalContext:
 
     @classmethod
     def of(cls, options: Mapping[str, object]) -> "ProposalContext":
-        """Return the settings and the cache of the language model for a request.
+        """Return the language model's settings and cache for a request.
 
-        Answers are kept in the store, because its folder is known before the run folder has a name.
+        Answers are cached in the store, whose folder is already known when the run folder has no
+        name yet.
         """
         from askew.store.completions import Completions
         from askew.store.store import default_store
@@ -691,7 +720,7 @@ def only_known(options: Mapping[str, object], kind: type) -> None:
     Raises
     ------
     UnknownName
-        If an option is unknown, such as a misspelled option in Python.
+        If an option is unknown, for example because it is misspelled.
     """
     for name in options:
         UnknownName.unless_known("option", name, kind.__annotations__)
@@ -700,49 +729,51 @@ def only_known(options: Mapping[str, object], kind: type) -> None:
 def check_until(
     until: str | None, max_images: int | None, fixed: int | None, option: str, images: str
 ) -> None:
-    """Check that a number of images is either fixed or chosen by --until, but not both.
+    """Check that the number of images is either fixed or determined by --until, but not both.
 
     Parameters
     ----------
     until, max_images
         The options --until and --max-images.
     fixed
-        The fixed number of images, if the user gives one.
+        The fixed number of images, if the user states one.
     option
         Name of the option that fixes the number.
     images
-        What the images are called in messages, such as "images".
+        Noun for the images in messages, such as "images".
 
     Raises
     ------
     UsageError
-        If --max-images is given without --until, or --until with a fixed number.
+        If --max-images is given without --until, or --until together with a fixed number.
     """
     if until is None and max_images is not None:
         raise UsageError(
-            f"--max-images bounds --until decided. Add --until decided, or use {option}"
+            "--max-images works only together with --until decided. Add --until decided, or use "
+            f"{option}"
         )
     if until is not None and fixed is not None:
         raise UsageError(
-            f"--until decided chooses the number of {images}. Use --max-images instead of {option}"
+            f"With --until decided, askew chooses the number of {images} itself. Use "
+            f"--max-images instead of {option}"
         )
 
 
 def run_options(options: Mapping[str, object]) -> RunOptions:
-    """Return the options for the execution of a plan."""
+    """Return the options that control how a plan is carried out."""
     chosen = {name: options[name] for name in RunOptions.__annotations__ if name in options}
     return cast("RunOptions", chosen)
 
 
 def only_plan(options: Mapping[str, object], **request: object) -> None:
-    """Check that no option is given together with a plan file that determines its value.
+    """Check that no option is given whose value the plan file already determines.
 
     Parameters
     ----------
     options
         Shared options.
     **request
-        The command's own parameters. Empty parameters count as not given.
+        The command's own parameters. An empty parameter counts as not given.
 
     Raises
     ------
@@ -752,20 +783,20 @@ def only_plan(options: Mapping[str, object], **request: object) -> None:
     excluded = sorted(given_names(options, request) - ALLOWED_WITH_PLAN)
     if excluded:
         raise UsageError(
-            "--plan contains everything that determines the results. Edit the plan file instead of giving: "
-            f"{', '.join(excluded)}"
+            "--plan contains everything that determines the results. Edit the plan file instead "
+            f"of setting {', '.join(excluded)}"
         )
 
 
 def given_names(options: Mapping[str, object], request: Mapping[str, object]) -> set[str]:
-    """Return the names of the options and parameters that the user gives.
+    """Return the names of the options and parameters that the user has set.
 
     Parameters
     ----------
     options
         Shared options.
     request
-        The command's own parameters. Empty parameters count as not given.
+        The command's own parameters. An empty parameter counts as not given.
     """
     names = {name for name, value in request.items() if value not in (None, (), [], False)}
     return names | set(given(**options))

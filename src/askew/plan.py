@@ -1,4 +1,4 @@
-"""The validated plan of a run: everything that determines its results."""
+"""The validated plan of a run, which contains everything that determines the results."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ NonEmptyText = Annotated[str, Field(min_length=1)]
 
 
 def _checked_settings(settings: dict[str, Setting]) -> dict[str, Setting]:
-    """Return the settings, or raise ValueError if an address contains a password or a key."""
+    """Return the settings. Raise ValueError if an address in them contains a password or a key."""
     try:
         check_addresses(settings)
     except UsageError as error:
@@ -36,7 +36,7 @@ def _checked_settings(settings: dict[str, Setting]) -> dict[str, Setting]:
 Settings = Annotated[dict[str, Setting], AfterValidator(_checked_settings)]
 
 CONNECTION_SETTINGS = frozenset(("url", "timeout", "concurrency"))
-"""Names of those settings of instruments and language models that cannot change an answer."""
+"""Names of settings of instruments and language models that cannot change an answer."""
 
 
 def deciding_settings(
@@ -44,8 +44,8 @@ def deciding_settings(
 ) -> dict[str, Setting]:
     """Return the settings that can change an answer.
 
-    All settings can change an answer unless `undeciding` contains their name. The name of an
-    instrument and a colon may precede the name of a setting.
+    A setting can change an answer unless `undeciding` contains its name, which may be preceded by
+    an instrument's name and a colon.
     """
     return {
         name: value for name, value in settings.items() if name.rpartition(":")[2] not in undeciding
@@ -71,7 +71,7 @@ class PlanPart(BaseModel):
         Raises
         ------
         UsageError
-            If the data are invalid; the message lists all faults with their places.
+            If the data are invalid. The message lists all faults and their places.
         """
         try:
             return cls.model_validate(data)
@@ -87,7 +87,7 @@ class PlanPart(BaseModel):
 
 
 def _described(fault: ErrorDetails) -> str:
-    """Describe a fault that pydantic reports, with its place."""
+    """Describe a fault that pydantic reports, and its place."""
     place = ".".join(map(str, fault["loc"]))
     text = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "too_short":
@@ -96,27 +96,27 @@ def _described(fault: ErrorDetails) -> str:
 
 
 class QuestionPlan(PlanPart):
-    """A question with its possible answers, or without answers if the question is open."""
+    """A question and its possible answers. An open question has no possible answers."""
 
     text: NonEmptyText
     options: tuple[str, ...] = ()
 
 
 class AxisPlan(PlanPart):
-    """An axis of one prompt, with its questions and a counterfactual prompt per value.
+    """An axis of a prompt, with its questions and one counterfactual prompt per value.
 
     Attributes
     ----------
     name, kind, scale, values
         As in `askew.types.Axis`.
     questions
-        Questions about the axis, at least one.
+        One or more questions about the axis.
     counterfactuals
-        Counterfactual prompts by value; none, or at least two.
+        Counterfactual prompts, keyed by value. There are either none or at least two.
     reference
-        Reference shares, by value; None for equal shares.
+        Reference shares, keyed by value; None for a uniform reference.
     reference_images
-        Number of images from which the reference was computed; None if it is exact.
+        Number of images from which the reference was computed; None if the reference is exact.
     """
 
     name: NonEmptyText
@@ -151,7 +151,7 @@ class AxisPlan(PlanPart):
 
     @classmethod
     def of(cls, axis: Axis, counterfactuals: Mapping[str, str] | None = None) -> Self:
-        """Return the plan of an axis, with counterfactual prompts by value."""
+        """Return the plan for an axis, with counterfactual prompts keyed by value."""
         data: dict[str, object] = {
             "name": axis.name,
             "kind": axis.kind,
@@ -180,7 +180,7 @@ class PromptPlan(PlanPart):
 
     @classmethod
     def of(cls, text: str, axes: Iterable[AxisPlan]) -> Self:
-        """Return the plan of a prompt, or raise UsageError."""
+        """Return the plan for a prompt, or raise UsageError."""
         return cls.checked({"text": text, "axes": tuple(axes)}, f"the prompt {text!r}")
 
     @model_validator(mode="after")
@@ -192,11 +192,11 @@ class PromptPlan(PlanPart):
 
     @property
     def closed(self) -> tuple[AxisPlan, ...]:
-        """Axes whose values are known, so that askew can compute shares."""
+        """Axes with known values, for which askew can compute shares."""
         return tuple(axis for axis in self.axes if len(axis.values) > 1)
 
     def has(self, axis: str | None) -> bool:
-        """Check whether the prompt has an axis of this name."""
+        """Check whether the prompt has an axis with this name."""
         return any(axis == planned.name for planned in self.axes)
 
     def prompts(self) -> list[Prompt]:
@@ -205,7 +205,7 @@ class PromptPlan(PlanPart):
 
 
 class RunPlan(PlanPart):
-    """The plan of any method, with a hash and a file format."""
+    """Base class for the plans of all methods, with a hash and a file format."""
 
     @classmethod
     def read(cls, path: Path, *, follow: bool = True) -> Self:
@@ -222,7 +222,7 @@ class RunPlan(PlanPart):
         Raises
         ------
         UsageError
-            If the file cannot be read, is invalid, or is a plan of another method.
+            If the file cannot be read, is invalid, or contains a plan for another method.
         """
         data = read_toml(path, follow=follow)
         method = str(data.get("method", "audit"))
@@ -241,7 +241,7 @@ class RunPlan(PlanPart):
         return self.model_dump(mode="json")
 
     def to_toml(self) -> str:
-        """Return the plan as TOML, which people can read, edit and run again."""
+        """Return the plan as TOML text, which people can read, edit and run again."""
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
 
 
@@ -274,16 +274,16 @@ class Plan(RunPlan):
         return self
 
     def deciding(self) -> dict[str, object]:
-        """Return the fields that determine the results, without addresses of servers."""
+        """Return the fields that determine the results, without server addresses."""
         return super().deciding() | {"vqa_args": deciding_settings(self.vqa_args)}
 
     def texts(self) -> list[str]:
-        """Return every distinct prompt text of the plan, in order of first appearance."""
+        """Return all distinct prompts in the plan, in order of first appearance."""
         return list(dict.fromkeys(p.text for prompt in self.prompts for p in prompt.prompts()))
 
 
 class PlanFields(TypedDict, total=False):
-    """Fields of a plan that a request sets. Fields that are not given keep the plan's defaults."""
+    """Plan fields that a request sets. All other fields keep the plan's defaults."""
 
     model: str
     model_args: Settings
@@ -304,12 +304,12 @@ class PlanFields(TypedDict, total=False):
 
 
 def read_toml(path: Path, title: str = "the plan", *, follow: bool = True) -> dict[str, object]:
-    """Read a TOML file, or raise UsageError; a link is an error unless `follow` is True."""
+    """Read a TOML file, or raise UsageError. A link is an error unless `follow` is True."""
     return parse_toml(read_text(path, title, follow=follow), f"{title} {path}")
 
 
 def parse_toml(text: str, source: str) -> dict[str, object]:
-    """Parse a TOML text, or raise a UsageError that names its `source`."""
+    """Parse TOML text, or raise a UsageError that names the `source` of the text."""
     try:
         return toml_table(text)
     except ValueError as error:
@@ -317,7 +317,7 @@ def parse_toml(text: str, source: str) -> dict[str, object]:
 
 
 def plan_head(path: Path) -> dict[str, object]:
-    """Return the fields that precede the first table in a run's plan file, without checking them.
+    """Return the fields before the first table in a run's plan file without validating them.
 
     Raises
     ------
@@ -332,7 +332,7 @@ def plan_head(path: Path) -> dict[str, object]:
 
 
 def read_plan(path: str | Path, *, follow: bool = True) -> RunPlan:
-    """Read a plan from a TOML file, for the method that the file names.
+    """Read a plan from a TOML file, whose field `method` determines the type of the plan.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ def read_plan(path: str | Path, *, follow: bool = True) -> RunPlan:
     Raises
     ------
     UsageError
-        If the file cannot be read or is invalid; the message lists all faults with their places.
+        If the file cannot be read or is invalid. The message lists all faults and their places.
     """
     data = read_toml(Path(path), follow=follow)
     kind: type[RunPlan] = registry.named("method", str(data.get("method", "audit"))).plan
@@ -353,7 +353,7 @@ def read_plan(path: str | Path, *, follow: bool = True) -> RunPlan:
 
 
 def check_distinct(noun: str, names: Sequence[str]) -> None:
-    """Raise ValueError if a name is given twice, ignoring case."""
+    """Raise ValueError if two names are equal, ignoring case."""
     folded = [name.lower() for name in names]
     twice = [name for name in names if folded.count(name.lower()) > 1]
     if twice:

@@ -1,6 +1,6 @@
-"""Presets: names for a model together with its settings and its instruments.
+"""Presets, which are names for combinations of a model, its settings and instruments.
 
-This module reads the presets of askew and merges a preset with the fields that a user chose.
+This module reads askew's presets and merges a preset with the fields that a user chose.
 """
 
 import tomllib
@@ -30,9 +30,9 @@ class Preset:
     model_args
         Settings of the model.
     download_gb
-        Approximate size of all weights, in GB.
+        Approximate total size of all weights in GB.
     memory_gb
-        Approximate GPU memory that all networks need together, in GB.
+        Approximate GPU memory in GB that all networks need together.
     """
 
     summary: str
@@ -46,7 +46,7 @@ class Preset:
 
 @lru_cache
 def presets() -> Mapping[str, Preset]:
-    """Return all presets by name, starting with the smallest models."""
+    """Return all presets, keyed by name, starting with the smallest models."""
     data = tomllib.loads(files("askew").joinpath("presets.toml").read_text(encoding="utf-8"))
     known = RECOMMENDED | TypeAdapter(dict[str, Recommendation]).validate_python(
         data["instruments"]
@@ -62,9 +62,9 @@ def presets() -> Mapping[str, Preset]:
 
 
 def with_preset(name: str | None, chosen: PlanFields) -> PlanFields:
-    """Return the plan fields that a user chose, with the preset's values for all other fields.
+    """Return the plan fields that a user chose, and the preset's values for all other fields.
 
-    If the user chose a model, the preset's model settings are not used. Otherwise, chosen model
+    If the user chose a model, the preset's model settings are not used. If not, the user's model
     settings are added to the preset's model settings.
 
     Raises

@@ -1,9 +1,9 @@
-"""Providers, which turn a string such as "studio/planted" or "folder/PATH" into an object.
+"""Providers, which convert a name such as "studio/planted" or "folder/PATH" to an object.
 
-Any installed package can define providers, as entry points in one of the `GROUPS`. An entry point's
-name is a provider ("folder") or a full name ("studio/planted"). The entry point loads a callable
-`(name: str, **settings) -> object`, where `name` is the text after the provider's slash. No large
-package is imported before a provider is used.
+Any installed package can define providers as entry points in one of the `GROUPS`. The name of an
+entry point is a provider ("folder") or a full name ("studio/planted"). The entry point loads a
+callable `(name: str, **settings) -> object`, where `name` is the part of the full name after the
+first slash. No large package is imported before a provider is used.
 """
 
 import ast
@@ -39,12 +39,12 @@ T = TypeVar("T")
 class Provider:
     """Record of how an object was loaded.
 
-    The record is sent to other processes instead of the object.
+    This record is sent to other processes instead of the object.
 
     Attributes
     ----------
     kind
-        The kind, a key of `GROUPS`.
+        Kind of the provider, which is a key of `GROUPS`.
     string
         The name, such as "studio/planted".
     settings
@@ -73,7 +73,7 @@ class Provider:
         return _LOADED[key]
 
     def _check_facts(self, loaded: object) -> None:
-        """Raise UsageError if this process would give other results than the sender expects."""
+        """Raise UsageError if this process would produce results that differ from the sender's."""
         here = deciding_facts(loaded)
         other = [name for name, value in self.facts.items() if here.get(name) != value]
         if other:
@@ -83,7 +83,7 @@ class Provider:
             option = DTYPE_OPTIONS.get(self.kind, "")
             raise UsageError(
                 f"{self.kind} {self.string!r} on {node()} differs from the run: {differences}. "
-                "Results of both must not be mixed. Use workers with the same devices, packages and "
+                "Results from both must not be mixed. Use workers with the same devices, packages and "
                 f"models{option}"
             )
 
@@ -96,11 +96,11 @@ DTYPE_OPTIONS = {
     "vqa": ", or state --vqa-arg dtype=float32",
     "embedder": ", or state --embedder-arg dtype=float32",
 }
-"""Advice on how to choose the number format (dtype) of a network, by kind of provider."""
+"""Advice on how to choose a network's number format (dtype), keyed by kind of provider."""
 
 
 def deciding_facts(loaded: object) -> dict[str, str]:
-    """Return the attributes of a loaded object that determine its results, as text."""
+    """Return, as text, the attributes of a loaded object that determine its results."""
     facts = {}
     for name in DECIDING:
         value = getattr(loaded, name, None)
@@ -116,7 +116,7 @@ PROVIDER = "__askew_provider__"
 """Attribute of a loaded object that contains its `Provider`."""
 
 NETWORKS = ("diffusers", "huggingface_hub", "safetensors", "tokenizers", "torch", "transformers")
-"""Packages of the extra `models`."""
+"""Packages that the extra `models` installs."""
 
 GROUPS = {
     "model": "askew.models",
@@ -126,18 +126,18 @@ GROUPS = {
     "method": "askew.methods",
     "mitigation": "askew.mitigations",
 }
-"""Entry-point groups by kind of provider."""
+"""Names of the entry-point groups, keyed by kind of provider."""
 
 HUGGING_FACE = {"model": "diffusers", "vqa": "transformers"}
-"""Providers of networks from Hugging Face, by kind."""
+"""Providers that load networks from Hugging Face, keyed by kind."""
 
 WRONG_ARGUMENTS = ("unexpected keyword argument", "multiple values for")
-"""Texts in the message of a TypeError which show that a factory does not take a setting."""
+"""Phrases in a TypeError's message that indicate that a factory does not accept a setting."""
 
 
 @lru_cache
 def providers(kind: str) -> dict[str, EntryPoint]:
-    """Return the entry points of one kind, such as "vqa", by name, in sorted order."""
+    """Return the entry points of one kind, such as "vqa", keyed and sorted by name."""
     points = entry_points(group=GROUPS[kind])
     return {point.name: point for point in sorted(points, key=lambda point: point.name)}
 
@@ -176,7 +176,7 @@ def writer(string: str, **settings: object) -> Writer:
 
 
 def named(kind: Literal["method", "mitigation"], name: str) -> Any:
-    """Return the `Method`, or the subclass of `Mitigation`, that has this name.
+    """Return the `Method` or the subclass of `Mitigation` that has this name.
 
     Raises
     ------
@@ -188,7 +188,7 @@ def named(kind: Literal["method", "mitigation"], name: str) -> Any:
 
 
 def summary(point: EntryPoint) -> str:
-    """Return the first line of the docstring of a provider's module, without importing it."""
+    """Return the first line of a provider module's docstring, without importing the module."""
     spec = find_spec(point.module)
     if not (spec and spec.origin):
         return ""
@@ -197,12 +197,12 @@ def summary(point: EntryPoint) -> str:
 
 
 def find(kind: str, string: str) -> tuple[EntryPoint, str]:
-    """Return the entry point for `string`, and the part of `string` after its slash.
+    """Return the entry point for `string`, and the part of `string` after the first slash.
 
     Raises
     ------
     UnknownName
-        If there is no entry point for `string`.
+        If no entry point exists for `string`.
     """
     known = providers(kind)
     if string in known:
@@ -214,7 +214,7 @@ def find(kind: str, string: str) -> tuple[EntryPoint, str]:
 
 
 def _advice(kind: str, string: str) -> str:
-    """Return a hint on how to name a model from Hugging Face, with the nearest preset."""
+    """Return a hint on how to specify a model from Hugging Face, including the nearest preset."""
     provider = HUGGING_FACE.get(kind)
     if provider is None:
         return ""
@@ -258,7 +258,7 @@ def _load(kind: str, string: str, settings: Mapping[str, object]) -> Any:
 def _check_settings(
     where: str, create: Callable[..., object], settings: Mapping[str, object]
 ) -> None:
-    """Raise UsageError if a factory does not take a setting, or a setting has the wrong type."""
+    """Raise UsageError if a factory does not accept a setting, or a setting has the wrong type."""
     _, *parameters = signature(create).parameters.values()
     factory: Any = create.__init__ if isinstance(create, type) else create  # type: ignore[misc]
     try:
@@ -273,9 +273,9 @@ def _check_settings(
 
 
 def _make_sendable(loaded: object, provider: Provider) -> None:
-    """Let an object be pickled as its provider, without weights and connections.
+    """Make an object picklable as its `Provider`, without weights and connections.
 
-    Objects with slots are pickled as they are.
+    Objects with slots are pickled unchanged.
     """
     with suppress(AttributeError):
         object.__setattr__(loaded, PROVIDER, provider)
@@ -283,7 +283,7 @@ def _make_sendable(loaded: object, provider: Provider) -> None:
 
 
 def _reduced(loaded: object) -> Any:
-    """Return the record that represents a loaded object in a pickle."""
+    """Return the record that is pickled in place of a loaded object."""
     provider = getattr(loaded, PROVIDER, None)
     if provider is None:
         return loaded.__reduce_ex__(2)

@@ -1,7 +1,7 @@
-"""Signatures and docstrings that list options shared by several functions.
+"""Signatures and docstrings that list the options that several functions share.
 
 A command is a typed function with `**options: Unpack[SomeOptions]`. For `help()` and editors, the
-public form of the function lists each of these options, with the help texts of the command line.
+public form of the function lists these options with their help texts from the command line.
 """
 
 import inspect
@@ -19,7 +19,7 @@ NEXT_SECTION = re.compile(r"\n\n(?=\w+\n-+\n)")
 
 
 class Unset:
-    """The default value that a signature shows for options that may be omitted."""
+    """Default value that a signature shows for options that may be omitted."""
 
     def __repr__(self) -> str:
         return "..."
@@ -29,12 +29,12 @@ UNSET = Unset()
 
 
 def with_listed_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that lists its shared options in its signature and docstring.
+    """Return the function with its shared options listed in the signature and the docstring.
 
     Parameters
     ----------
     function
-        A function with a parameter `**options: Unpack[T]`, where T is a TypedDict whose fields are
+        A function that has a parameter `**options: Unpack[T]`. T is a TypedDict whose fields are
         annotated with `cyclopts.Parameter`.
 
     Returns
@@ -58,7 +58,7 @@ def with_listed_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _listed(function: Callable[..., Any], kind: type) -> inspect.Signature:
-    """Return the signature with plain types, and the fields of `kind` in place of `**options`."""
+    """Return the signature with the fields of `kind` in place of `**options`, without metadata."""
     signature = inspect.signature(function)
     types = get_type_hints(function)
     parameters = [
@@ -77,7 +77,7 @@ def _listed(function: Callable[..., Any], kind: type) -> inspect.Signature:
 
 
 def _documented(text: str, kind: type) -> str:
-    """Add the help texts of the fields of `kind` to a docstring, after its own parameters."""
+    """Add the fields of `kind` and their help texts to the parameters in a docstring."""
     before, section, after = text.partition(SECTION)
     if not section:
         return text
