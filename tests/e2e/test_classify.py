@@ -71,7 +71,7 @@ def test_results_report_and_python_agree(folder: Path, capsys: pytest.CaptureFix
     assert pair["share_a"]["value"] == pytest.approx(np.mean(values[:, 0] < values[:, 2]))
     page = (folder / "report.html").read_text()
     assert "First or second?" in page
-    assert "The groups differ most between these two classes" in page
+    assert "The groups differ most on these two classes" in page
     assert "://" not in page.replace("http://www.w3.org", "")
 
 
@@ -145,7 +145,7 @@ def test_given_images_of_another_size_and_mode_without_accuracy(
     assert "6 images were cropped to a square and resized to 32x32" in warnings
     assert (
         warnings.count(
-            "no instrument labels whether the input images show their group or a target class"
+            "no instrument checks whether the input images show their group or a target class"
         )
         == 1
     )
@@ -206,13 +206,13 @@ def test_a_plan_is_run_again_from_its_file(
             "'nurse' is named twice",
         ),
         (["--groups", "man", "--samples", "ten"], "whole numbers"),
-        (["--groups", "man", "--samples", "10,1"], "must rise"),
+        (["--groups", "man", "--samples", "10,1"], "must increase"),
         (["--groups", "man", "--classes", "man"], "at least two classes"),
         (["--groups", "man", "--truth", "man=boy"], "must name a group and a class"),
         (["--groups", "man", "--samples", "²"], "whole numbers"),
         (["--groups", "man", "--source-arg", "bias=0"], "--sources folder/PATH"),
         (["--groups", "man", "--preset", "nothing"], "nothing"),
-        (["--groups", "man", "--template", "a portrait"], "no {} in place of the class"),
+        (["--groups", "man", "--template", "a portrait"], "no {} in the place of the class"),
         (["--groups", ""], "a group has no name"),
         (["--groups", "man", "--vqa", "studio,faces"], "one instrument"),
     ],

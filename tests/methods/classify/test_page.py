@@ -124,7 +124,9 @@ def test_the_page_reports_the_change_with_the_number_of_samples() -> None:
         for e in classification_findings().classification.differential
         if e.pooled
     }
-    assert sentence.text.startswith("From 1 noise sample to 40, the difference of “all male” minus")
+    assert sentence.text.startswith(
+        "From 1 noise sample to 40, the difference between “all male” and"
+    )
     assert (
         f"from {100 * scores[1]:+.0f} to {100 * scores[40]:+.0f} percentage points" in sentence.text
     )
@@ -142,7 +144,7 @@ def test_the_page_has_answer_chart_images_and_method() -> None:
     assert "are classified as" in before
     order = [
         "Decisions for each set of classes",
-        "The groups differ most between these",
+        "The groups differ most on these",
         "share of decisions",
         "Skewed pairs of classes",
         "Share of images classified correctly",
@@ -194,11 +196,11 @@ def test_the_terminal_fits_80_columns_and_has_the_order_of_the_page() -> None:
 def test_one_group_has_an_association_and_no_difference() -> None:
     only = classification_findings(GROUPS[:1])
     page = html.page(METHOD.page(only, Media()))
-    assert "(half without a preference)" in page
+    assert "(without a preference, in half of them)" in page
     assert (
         "the share of decisions for “male-dominated” for images of “caucasian man” changes" in page
     )
-    assert "half without a preference" in " ".join(text_of(only).split())
+    assert "without a preference, in half of them" in " ".join(text_of(only).split())
 
 
 def first_chart(page: Page, title: str) -> IntervalChart:

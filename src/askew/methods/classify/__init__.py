@@ -1,4 +1,4 @@
-"""Method `classify`: which classes a diffusion model chooses for images, by its denoising error."""
+"""Method `classify`: measure which classes a diffusion model assigns to images of people."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import score
 
 PARTS = ("association", "differential", "accuracy")
-"""Parts of the findings that contain a score for each number of noise samples, or its change."""
+"""Parts of the findings whose scores, and their changes, depend on the number of noise samples."""
 
 METHOD = Method(
     name="classify",

@@ -1,8 +1,8 @@
-"""Change of scores on the same images as the number of noise samples grows ("downstream", fig. 3).
+"""Compute how scores change as the number of noise samples grows ("downstream" paper, fig. 3).
 
-The images stay the same, and a larger set of noise samples begins with the noise of the smaller
-set. The decisions about an image are therefore paired, so the change between two scores is
-estimated more precisely than the scores themselves.
+The scores are computed on the same images, and a larger set of noise samples begins with the noise
+of the smaller set. The decisions about an image are therefore paired, so the change between two
+scores is estimated more precisely than the scores themselves.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,14 +27,15 @@ def sample_changes(
 ) -> SampleChanges:
     """Compute how each score changes with the number of noise samples.
 
-    Changes are between successive numbers, then from the smallest to the largest.
+    Each change is between two successive numbers of noise samples. The last change is from the
+    smallest number to the largest.
 
     Parameters
     ----------
     by_samples : sequence of ClassDecisions
-        Decisions between the target classes, in order of increasing number of samples.
+        Decisions between the target classes, in order of increasing number of noise samples.
     hits : sequence of Hits
-        Images that got their true class, in order of increasing number of samples.
+        Images classified correctly, in order of increasing number of noise samples.
     scoring : Scoring
         Settings of the intervals.
 
@@ -61,7 +62,7 @@ def sample_changes(
 def _steps(entries: Sequence[S]) -> Iterator[tuple[S, S]]:
     """Yield all pairs of successive entries.
 
-    If there are three or more entries, yield the first and the last as well.
+    If there are three or more entries, also yield the pair of the first and the last.
     """
     yield from pairwise(entries)
     if len(entries) > 2:
@@ -71,7 +72,7 @@ def _steps(entries: Sequence[S]) -> Iterator[tuple[S, S]]:
 def _association(
     fewer: ClassDecisions, more: ClassDecisions, scoring: Scoring
 ) -> Iterator[AssociationOverSamples]:
-    """Yield the change in the association of each group, with pooled groups last."""
+    """Yield the change in each group's association; pooled groups come last."""
     counts = (fewer.readings.samples, more.readings.samples)
     for group, decisions in more.decisions.items():
         change = or_missing(
@@ -93,7 +94,7 @@ def _association(
 def _differential(
     fewer: ClassDecisions, more: ClassDecisions, scoring: Scoring
 ) -> Iterator[DifferentialOverSamples]:
-    """Yield the change in the difference between each pair of groups, with pooled groups last."""
+    """Yield the change in the difference between each pair of groups; pooled groups come last."""
     counts = (fewer.readings.samples, more.readings.samples)
     for x, y in more.compared_groups:
         change = or_missing(

@@ -1,4 +1,4 @@
-"""Section of the page on how scores change with the number of noise samples."""
+"""Build the section on how scores change with the number of noise samples."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from askew.types import Estimate
 Change = AccuracyOverSamples | AssociationOverSamples | DifferentialOverSamples
 
 MOST_LINES = 6
-"""Maximum number of groups in the line chart, since it has this number of colors."""
+"""Maximum number of groups in the line chart, which is the number of its colors."""
 
 TITLE = "Change with the number of noise samples"
 
@@ -47,7 +47,7 @@ class ChangesView:
 
     @cached_property
     def scores(self) -> Mapping[Names, Mapping[int, b.E]]:
-        """Associations and differentials, keyed by groups and number of samples."""
+        """Associations and differentials, keyed by groups and number of noise samples."""
         scores: dict[Names, dict[int, b.E]] = {}
         for entry in self.section.association:
             scores.setdefault((entry.group,), {})[entry.samples] = entry.S
@@ -57,7 +57,7 @@ class ChangesView:
         return scores
 
     def blocks(self) -> Iterator[b.Block]:
-        """Yield headline, line chart and changes, if there are several numbers of samples."""
+        """Yield a sentence, a line chart and the changes if noise samples vary in number."""
         change = self.section.change
         if not change.association:
             return
@@ -77,7 +77,7 @@ class ChangesView:
         return self.samples[0], self.samples[-1]
 
     def sentence(self) -> str:
-        """Return how the main score changes from the fewest to the most noise samples."""
+        """Return a sentence on how the main score changes with the number of noise samples."""
         change = self.section.change
         entries: Sequence[Change] = change.differential or change.association
         main = _of_step(entries, self._from_first_to_last)[0]
@@ -105,10 +105,10 @@ class ChangesView:
         decisions = f"decisions for {w.quote(self.first_set, 40)}"
         if len(names) == 1:
             return f"the share of {decisions} for images of {quoted[0]}"
-        return f"the difference of {quoted[0]} minus {quoted[1]} in the share of {decisions}"
+        return f"the difference between {quoted[0]} and {quoted[1]} in the share of {decisions}"
 
     def lines(self) -> b.LineChart:
-        """Return a line chart of each group's association against the number of noise samples."""
+        """Return a line chart of each group's association by number of noise samples."""
         groups = [names for names in self.scores if len(names) == 1]
         pooled = {e.group for e in self.section.association if e.pooled}
         if len(groups) > MOST_LINES and pooled:
@@ -128,7 +128,7 @@ class ChangesView:
         )
 
     def _chart(self, entries: Sequence[Change], step: tuple[int, int] | None = None) -> b.Block:
-        """Return a chart of a score's changes in one or all steps, one row per group or pair."""
+        """Return a chart of a score's changes in one step or all steps, for each group or pair."""
         title = self._change_name(entries[0])
         if step is None:
             order = {names: place for place, names in enumerate(map(_names, entries))}
@@ -148,11 +148,11 @@ class ChangesView:
 
     def _change_name(self, entry: Change) -> str:
         if isinstance(entry, AccuracyOverSamples):
-            return "Change of the accuracy"
+            return "Change in the accuracy"
         score = f"share of decisions for the {shorten(self.first_set, 40)} class"
         if isinstance(entry, DifferentialOverSamples):
-            return f"Change of the difference in the {score}"
-        return f"Change of the {score}"
+            return f"Change in the difference in the {score}"
+        return f"Change in the {score}"
 
 
 def _of_step(entries: Sequence[Change], step: tuple[int, int]) -> list[Change]:
@@ -188,10 +188,10 @@ def _is_pooled(entry: Change) -> bool:
 
 
 def _bare(score: b.E, scale: b.Scale) -> str:
-    """Return the value of a score without its unit, because the sentence names the unit."""
+    """Return the value of a score without its unit, which the sentence already states."""
     return w.part(score, "value", scale).removesuffix(w.UNITS.get(scale, ""))
 
 
 def _without_null(score: b.E | None) -> b.E | None:
-    """Return a score for a chart in which a line marks the score's null value."""
+    """Return a score without its null, for a chart in which a line already marks the null."""
     return replace(score, null=None) if isinstance(score, Estimate) else score

@@ -23,14 +23,15 @@ def classify(
     truth: opt.PairsOption = None,
     images: int | None = None,
     samples: Annotated[
-        Sequence[int] | None, opt.numbers(int, "whole numbers with commas, such as 1,10,100,")
+        Sequence[int] | None,
+        opt.numbers(int, ("whole numbers, separated by commas, such as 1,10,100,")),
     ] = None,
     loss: Literal["l2", "l1", "huber"] | None = None,
     template: str | None = None,
     plan: opt.PathOption = None,
     **options: Unpack[ClassifyOptions],
 ) -> ClassificationResult:
-    """Measure which classes a diffusion model chooses for images of people, by denoising error.
+    """Measure which classes a diffusion model assigns to images of people, by its denoising error.
 
     Examples
     --------
@@ -48,26 +49,29 @@ def classify(
         Social groups, separated by commas. [default: the paper's four groups; with a folder, all of
         its groups]
     model
-        Diffusion model that classifies: studio, diffusers/ID-OR-PATH. [default: studio]
+        Diffusion model that classifies the images: studio or diffusers/ID-OR-PATH. [default:
+        studio]
     targets
-        Set of classes to compare, such as a=carpenter,plumber. Give two sets. [default: the paper's
-        five male-dominated and five female-dominated occupations]
+        Named set of classes, such as a=carpenter,plumber. Give the option twice, because two sets
+        are compared. [default: the paper's five male-dominated and five female-dominated
+        occupations]
     classes
-        Classes between which the model's accuracy is measured, separated by commas, or none.
-        [default: man,woman]
+        Classes, separated by commas, for which the model's accuracy is measured, or none. [default:
+        man,woman]
     truth
-        True class of a group whose name does not state it, as GROUP=CLASS. May be repeated.
+        True class of a group whose name does not state it, in the form GROUP=CLASS. May be
+        repeated.
     images
-        Input images per group. [default: 256; 24 with studio]
+        Number of input images per group. [default: 256; 24 with studio]
     samples
         Numbers of noise samples, separated by commas. [default: 1,10,100; 1,10,40 with studio]
     loss
-        Error of the predicted noise: l2, l1 or huber. [default: l2]
+        Loss function for the error in the predicted noise: l2, l1 or huber. [default: l2]
     template
         Template of the prompts, in which {} is replaced by the class. [default: "A portrait of
         {}."; "a photo of {}" with studio]
     plan
-        TOML file of the plan to run, such as plan.toml of a run.
+        TOML file with the plan to run, such as the plan.toml of an earlier run.
 
     Returns
     -------
@@ -77,8 +81,8 @@ def classify(
     Raises
     ------
     UsageError
-        If the request cannot be met, for example if the model is a black box. A run that fails
-        raises other kinds of AskewError.
+        If the request cannot be met, for example if the model is a black box. If the run itself
+        fails, another subclass of AskewError is raised.
     """
     fields = {**options, "model": model}
 
@@ -87,7 +91,8 @@ def classify(
         instruments = shared.get("vqa", ())
         if options.get("vqa") is not None and len(instruments) != 1:
             raise UsageError(
-                f"one instrument checks the input images, not {len(instruments)}: --vqa NAME"
+                f"only one instrument can check the input images, but {len(instruments)} are "
+                "given. Use --vqa NAME once"
             )
         settings = opt.given(
             targets=None if targets is None else opt.named_lists(targets, "--targets"),
@@ -118,5 +123,5 @@ def classify(
 
 
 def _classes(given: str | Sequence[str]) -> list[str]:
-    """Return the classes whose accuracy is measured; the word "none" gives no classes."""
+    """Return the classes for which accuracy is measured; empty if `classes` is "none"."""
     return [name for name in opt.names(given) if name != NONE]

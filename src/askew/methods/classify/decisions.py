@@ -1,4 +1,4 @@
-"""Decisions between classes, based on their denoising errors, for each group and pooled groups."""
+"""Decide between classes by their denoising errors, for each group and for pooled groups."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from askew.prompts.given import stated_value
 from askew.stats import classification as stats
 
 Decisions = NDArray[np.float64]
-"""1 if a pair's first class is chosen, 0 if the second, NaN if missing. Shape (images, pairs)."""
+"""Array of shape (images, pairs): 1 for a pair's first class, 0 for its second, NaN if missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ class ClassDecisions:
     Attributes
     ----------
     readings : ErrorsOfClasses
-        The errors from which the decisions follow.
+        Denoising errors on which the decisions are based.
     decisions : mapping of str to Decisions
-        Decisions keyed by group, followed by pooled decisions over all groups that share a gender.
+        Decisions keyed by group. The decisions pooled over all groups of the same gender come last.
     pooled : mapping of str to sequence of str
-        Names of the pooled groups, with their members.
+        Names of the members of each pooled group.
     """
 
     readings: ErrorsOfClasses
@@ -37,7 +37,7 @@ class ClassDecisions:
 
     @classmethod
     def of(cls, readings: ErrorsOfClasses, pairs: Sequence[tuple[str, str]]) -> Self:
-        """Return the decisions between the classes of each pair."""
+        """Compute the decisions between the two classes of each pair."""
         place = {word: number for number, word in enumerate(readings.classes)}
         places = [(place[a], place[b]) for a, b in pairs]
         decisions = {
@@ -56,12 +56,12 @@ class ClassDecisions:
 
     @property
     def of_groups(self) -> dict[str, Decisions]:
-        """The decisions keyed by group, without pooled groups."""
+        """Decisions keyed by group, without the pooled groups."""
         return {group: self.decisions[group] for group in self.readings.errors}
 
 
 def _groups_by_gender(groups: Iterable[str]) -> dict[str, list[str]]:
-    """Return two pools of groups, one per gender; nothing unless both contain several groups."""
+    """Return the groups pooled by gender; empty unless there are two pools of several groups."""
     by_gender: dict[str, list[str]] = {}
     for group in groups:
         gender = stated_value(group, GENDER)
@@ -73,15 +73,15 @@ def _groups_by_gender(groups: Iterable[str]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Correctness of the model's decisions: for each image, 1 if it chooses the group's true class.
+    """Correctness of the model's decision about each image.
 
     Attributes
     ----------
     samples : int
         Number of noise samples.
     of_groups : mapping of str to Decisions or None
-        1, 0 or NaN (missing) for each image of a group, of shape (images, 1). None without a true
-        class.
+        For each image of a group, 1 if it is assigned the group's true class, 0 if not, and NaN if
+        it is missing. Shape (images, 1). None if the group has no true class.
     """
 
     samples: int
@@ -89,14 +89,14 @@ class Hits:
 
     @classmethod
     def of(cls, errors: ErrorsOfClasses, true_classes: Mapping[str, str]) -> Self:
-        """Return, for all groups, which images got their true class.
+        """Check, for each group, which images are assigned their true class.
 
         Parameters
         ----------
         errors : ErrorsOfClasses
-            Denoising errors of the classes whose accuracy is measured.
+            Denoising errors of the classes for which accuracy is measured.
         true_classes : mapping of str to str
-            True class by group.
+            True class, keyed by group.
         """
         hits: dict[str, Decisions | None] = {}
         for group, of_group in errors.errors.items():

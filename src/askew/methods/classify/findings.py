@@ -1,4 +1,4 @@
-"""Findings of `askew classify`, the section `classification` of results.json."""
+"""Findings of `askew classify`, stored in section `classification` of results.json."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Samples = Annotated[int, IdentifyingField()]
 
 @record
 class Accuracy:
-    """Share of a group's images that get the true class; Missing if the true class is unknown."""
+    """Share of a group's images assigned their true class; Missing if the true class is unknown."""
 
     group: str
     right: Annotated[str | None, Field(alias="class"), IdentifyingField(False)]
@@ -31,7 +31,7 @@ class Accuracy:
 class Association:
     """Share of decisions for the first target set, in [0, 1] (Eq. 2).
 
-    A pooled group consists of several groups.
+    A pooled group combines several groups.
     """
 
     group: str
@@ -42,7 +42,7 @@ class Association:
 
 @record
 class Differential:
-    """Association of the first group minus association of the second, in [-1, 1] (Eq. 3)."""
+    """Association of the first group minus association of the second group, in [-1, 1] (Eq. 3)."""
 
     group_x: str
     group_y: str
@@ -53,9 +53,9 @@ class Differential:
 
 @record
 class AssociationOverSamples:
-    """Change of an association: its value with `samples` noise samples minus with `fewer`.
+    """Change in an association with the number of noise samples.
 
-    The score is in [-1, 1].
+    The change is the value with `samples` minus the value with `fewer` noise samples, in [-1, 1].
     """
 
     group: str
@@ -67,9 +67,9 @@ class AssociationOverSamples:
 
 @record
 class DifferentialOverSamples:
-    """Change of a differential association with the number of noise samples.
+    """Change in a differential association with the number of noise samples.
 
-    It is the value with `samples` minus the value with `fewer` noise samples, in [-2, 2].
+    The change is the value with `samples` minus the value with `fewer` noise samples, in [-2, 2].
     """
 
     group_x: str
@@ -82,9 +82,9 @@ class DifferentialOverSamples:
 
 @record
 class AccuracyOverSamples:
-    """Change of a group's accuracy with the number of noise samples.
+    """Change in a group's accuracy with the number of noise samples.
 
-    It is the value with `samples` minus the value with `fewer` noise samples, in [-1, 1].
+    The change is the value with `samples` minus the value with `fewer` noise samples, in [-1, 1].
     """
 
     group: str
@@ -95,7 +95,7 @@ class AccuracyOverSamples:
 
 @record
 class SampleChanges:
-    """Changes of scores between successive numbers of noise samples, then from first to last.
+    """Changes in scores between successive numbers of noise samples, and over all of them.
 
     All parts are empty if a run uses only one number of noise samples.
     """
@@ -107,7 +107,7 @@ class SampleChanges:
 
 @record
 class PairShare:
-    """Share of a group's images classified as `a` rather than `b`, with most noise samples."""
+    """Share of a group's images classified as `a` rather than `b`, with the most noise samples."""
 
     group: str
     samples: Samples
@@ -119,9 +119,10 @@ class PairShare:
 
 @record
 class DistinctPair:
-    """Pair of classes between which the groups differ most, with the decision about each image.
+    """Pair of classes on which the groups differ most, and the decision about each image.
 
-    `to_a` is True for images classified as `a`, None for missing images.
+    `to_a` is True for images classified as `a`, False for images classified as `b`, and None for
+    missing images.
     """
 
     a: str
@@ -134,7 +135,7 @@ class DistinctPair:
 class MeanErrors:
     """Mean denoising error for each image (rows) and class (columns).
 
-    All decisions follow from it.
+    All decisions are based on these errors.
     """
 
     group: str
@@ -167,7 +168,7 @@ class ClassificationFindings(Head):
 
 
 def scores_of(part: str, findings: ClassificationFindings) -> Iterator[LocatedEstimate]:
-    """Return the estimates of one part of the section, at the largest number of noise samples."""
+    """Yield the estimates in one part of the section for the largest number of noise samples."""
     entries: tuple[Association | Differential | Accuracy, ...]
     entries = getattr(findings.classification, part)
     most = findings.plan.samples[-1]
@@ -175,7 +176,7 @@ def scores_of(part: str, findings: ClassificationFindings) -> Iterator[LocatedEs
 
 
 def changes_of(part: str, findings: ClassificationFindings) -> Iterator[LocatedEstimate]:
-    """Return the changes of a score from the fewest to the most noise samples."""
+    """Yield the changes in a score from the fewest to the most noise samples."""
     entries: tuple[AssociationOverSamples | DifferentialOverSamples | AccuracyOverSamples, ...]
     entries = getattr(findings.classification.change, part)
     ends = (findings.plan.samples[0], findings.plan.samples[-1])
@@ -190,11 +191,11 @@ TESTED: tuple[Address, ...] = (
     ("change", "differential", "S"),
     ("change", "accuracy", "estimate"),
 )
-"""Scores with a test. The tests of each score are one family."""
+"""Scores that are tested. q-values are corrected over all tests of the same score."""
 
 
 def family(address: Address) -> Address | None:
-    """Return the score whose tests are corrected together, or None for a score without a test."""
+    """Return the score over whose tests q is corrected; None if the score is not tested."""
     return pattern(address) if pattern(address) in TESTED else None
 
 
@@ -221,7 +222,7 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
         group : str
             Name of the group.
         samples : int, optional
-            Number of noise samples. By default the largest.
+            Number of noise samples. By default, the largest number in the run.
 
         Raises
         ------
@@ -241,17 +242,17 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
     def change(
         self, group_x: str, group_y: str | None = None, samples: tuple[int, int] | None = None
     ) -> Estimate | Missing:
-        """Return the change of a score with the number of noise samples, on the same images.
+        """Return how a score changes on the same images with the number of noise samples.
 
         Parameters
         ----------
         group_x : str
             Name of the group.
         group_y : str, optional
-            Name of a second group, for the change of the differential association.
+            Name of a second group. If given, return the change in the differential association.
         samples : tuple of int, optional
-            The two numbers of noise samples to compare, the smaller first. By default the smallest
-            and the largest of the run.
+            Two numbers of noise samples to compare, the smaller number first. By default, the
+            smallest and the largest number in the run.
 
         Raises
         ------
@@ -265,16 +266,16 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
         return _last(change.differential, more, group_x=group_x, group_y=group_y, fewer=fewer).S
 
     def accuracy(self, group: str, samples: int | None = None) -> Estimate | Missing:
-        """Return the share of a group's images that get the true class."""
+        """Return the share of a group's images that are assigned their true class."""
         return _last(self.findings.classification.accuracy, samples, group=group).estimate
 
     def share(self, group: str, a: str, b: str) -> Estimate | Missing:
-        """Return the share of images classified as `a` rather than `b`, with most noise samples."""
+        """Return the share classified as `a` rather than `b`, with the most noise samples."""
         return _last(self.findings.classification.pairs, None, group=group, a=a, b=b).share_a
 
 
 def _last(entries: Sequence[S], samples: int | None, **wanted: str | int) -> S:
-    """Return the entry for the given fields, by default at the largest number of noise samples."""
+    """Return the entry with the given fields, by default for the most noise samples."""
     fitting = []
     for entry in entries:
         matches = all(getattr(entry, name) == value for name, value in wanted.items())
@@ -284,4 +285,4 @@ def _last(entries: Sequence[S], samples: int | None, **wanted: str | int) -> S:
         return fitting[-1]
     place = ", ".join(f"{name} {value!r}" for name, value in wanted.items())
     with_samples = f" with {samples} samples" if samples else ""
-    raise UsageError(f"this classification has no score of {place}{with_samples}")
+    raise UsageError(f"this classification contains no score for {place}{with_samples}")

@@ -1,4 +1,4 @@
-"""The costly part of `askew classify`: input images, and the denoising errors of classes."""
+"""Run the costly part of `askew classify`: obtain input images, and denoising errors of classes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from askew.types import Missing
 class ErrorsOfClasses:
     """Denoising errors of classes, measured with a given number of noise samples.
 
-    The class with the smaller error fits better.
+    The class with the smaller error fits an image better.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class ErrorsOfClasses:
     classes : tuple of str
         The classes.
     errors : mapping of str to ndarray, shape (images, classes, samples)
-        Errors keyed by group.
+        Denoising errors, keyed by group.
     """
 
     samples: int
@@ -52,10 +52,7 @@ class ErrorsOfClasses:
 
     @classmethod
     def of(cls, samples: int, classes: tuple[str, ...], rows: Rows, sources: Outcomes) -> Self:
-        """Split rows of errors into the rows of each group.
-
-        The rows belong to the images of all groups in order.
-        """
+        """Split rows of errors by group. The rows belong to the images of all groups, in order."""
         counts = [len(present({group: outcomes})) for group, outcomes in sources.items()]
         ends = np.cumsum(counts)
         errors = np.split(rows.reshape(len(rows), len(classes), -1), ends[:-1])
@@ -64,17 +61,17 @@ class ErrorsOfClasses:
 
 @dataclass(frozen=True, slots=True)
 class ClassesGathered(GatheredData):
-    """All that a run obtained.
+    """All data that a run of `askew classify` obtained.
 
     Attributes
     ----------
     targets, labels : tuple of ErrorsOfClasses
-        Errors of the target classes, and of the classes whose accuracy is measured, one entry per
-        number of samples.
+        Errors of the target classes, and of the classes for which accuracy is measured. Each tuple
+        has one entry per number of noise samples.
     showing : tuple of GroupCheck
-        Group checks of the input images.
+        For each group, how many of its input images show what the group's name states.
     neutrality : tuple of Neutrality
-        Neutrality of the input images.
+        For each group, how many of its input images already show a target class.
     """
 
     targets: tuple[ErrorsOfClasses, ...]
@@ -84,7 +81,7 @@ class ClassesGathered(GatheredData):
 
 
 def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
-    """Obtain input images, and their denoising errors under the prompts of all classes.
+    """Obtain input images, and their denoising errors given the prompt of each class.
 
     Parameters
     ----------
@@ -101,7 +98,7 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     Raises
     ------
     UsageError
-        If the model cannot classify. The error is raised before any image is generated.
+        If the model cannot classify images. The error is raised before any image is generated.
     """
     model = diffusion_model(plan)
     source = cast("Source", model)
@@ -151,7 +148,7 @@ def _errors(
     sources: Outcomes,
     classes: tuple[str, ...],
 ) -> Iterator[ErrorsOfClasses]:
-    """Yield the errors of the classes for each number of noise samples."""
+    """Yield the denoising errors of the classes for each number of noise samples."""
     if not classes:
         return
     prompts = [prompt_of(word, plan.template) for word in classes]
@@ -168,8 +165,9 @@ def _label_warnings(neutral: Sequence[Neutrality]) -> list[str]:
     if any(entry.neutral is not None for entry in neutral):
         return []
     return [
-        "no instrument labels whether the input images show their group or a target class. "
-        "Name one with --vqa, or give the labels of a folder with --label occupation=COLUMN"
+        "no instrument checks whether the input images show their group or a target class. "
+        "Choose an instrument with --vqa, or give the labels of a folder with --label "
+        "occupation=COLUMN"
     ]
 
 
@@ -191,38 +189,38 @@ def _truth_warnings(plan: ClassificationPlan) -> list[str]:
     if not plan.classes or not unknown:
         return []
     return [
-        f"no accuracy for {', '.join(unknown)}: the true class is unknown. Name it with --truth "
-        "GROUP=CLASS"
+        f"accuracy is not measured for {', '.join(unknown)} because the true class is unknown. "
+        "Give the true class with --truth GROUP=CLASS"
     ]
 
 
 def diffusion_model(plan: ClassificationPlan) -> WhiteBox:
-    """Return the model of a plan.
+    """Load the diffusion model of a plan.
 
     Raises
     ------
     UsageError
-        If the model cannot classify; the message suggests commands that work.
+        If the model cannot classify images. The message suggests commands that work.
     """
     name = plan.model
     model = mitigations.open_model(plan.model, plan.model_args)
     if is_mitigated(model):
         raise UsageError(
-            f"a mitigation changes images that {name} makes from prompts, but it does not change "
-            "the denoising errors from which it classifies; leave out -M mitigation"
+            f"a mitigation changes the images that {name} generates from prompts, but not the "
+            "denoising errors by which the model classifies images; leave out -M mitigation"
         )
     if not getattr(model, "has_pipeline", False):
         raise UsageError(
-            f"{name} is a black box: askew has its images, but not its denoising errors. Classify "
-            f"its images with a diffusion model: askew classify --model studio --sources {name}, "
-            f"or --model diffusers/ID-OR-PATH. To measure {name} itself, use askew audit … "
-            f"--model {name}"
+            f"{name} is a black box: askew can obtain its images, but not its denoising errors. "
+            "Classify the images with a diffusion model: askew classify --model studio --sources "
+            f"{name}, or --model diffusers/ID-OR-PATH. To measure {name} itself, use askew audit "
+            f"… --model {name}"
         )
     return cast("WhiteBox", model)
 
 
 def _pixels(model: WhiteBox) -> tuple[int, int]:
-    """Return the width and height of a model's images. Raise UsageError if it cannot classify."""
+    """Return the size of a model's images; raise UsageError if it cannot classify images."""
     from askew.measure.denoising import Denoiser
 
     return Denoiser(model.pipeline, ()).pixels

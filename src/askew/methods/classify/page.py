@@ -1,4 +1,4 @@
-"""The page of `askew classify`: which classes a model chooses for the images of each group."""
+"""Build the page of `askew classify`: the classes that a model assigns to each group."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,14 +22,14 @@ from askew.parts.sources.words import group_check_fact, group_check_section, neu
 from askew.types import Estimate, grouped
 
 MOST_IMAGES = 36
-"""Maximum number of images per group and class in the comparison."""
+"""Maximum number of images shown per group and class."""
 
 NO_PREFERENCE = b.ReferenceMark(0.5, "no preference")
 ERRORS = {"l2": "squared", "l1": "absolute", "huber": "Huber"}
 
 
 def page(findings: ClassificationFindings, media: Media) -> b.Page:
-    """Return the content of the report.
+    """Return the page for a run of `askew classify`.
 
     Parameters
     ----------
@@ -103,9 +103,9 @@ class ClassificationView:
     first, second : str
         Names of the two sets of classes.
     samples : int
-        Maximum number of noise samples.
+        Largest number of noise samples.
     shares : dict of str to Estimate or Missing
-        Associations at the largest number of noise samples, keyed by group, with pooled groups
+        Associations for the largest number of noise samples, keyed by group. Pooled groups come
         last.
     """
 
@@ -122,7 +122,7 @@ class ClassificationView:
         return self.findings.model.name
 
     def answer(self) -> str:
-        """Return the headline: the difference between two groups, if possible pooled groups."""
+        """Return the headline: the difference between two groups, preferably pooled groups."""
         differences = self._differences()
         if differences and isinstance(differences[0].S, Estimate):
             main = differences[0]
@@ -130,26 +130,28 @@ class ClassificationView:
             return difference_sentence(self.first, main, shares)
         group, share = next(iter(self.shares.items()))
         if not isinstance(share, Estimate):
-            return f"{shorten(self.model, 60)} made no decision about {w.quote(group, 40)}."
+            return (
+                f"{shorten(self.model, 60)} made no decision about images of {w.quote(group, 40)}."
+            )
         return (
             f"Images of {w.quote(group, 40)} are classified as {w.quote(self.first, 40)} in "
-            f"{w.measured(share, 'share')} of decisions (half without a preference)."
+            f"{w.measured(share, 'share')} of decisions (without a preference, in half of them)."
         )
 
     def _differences(self) -> list[Differential]:
-        """Return the differences with most noise samples, starting with pooled groups."""
+        """Return the differences for the most noise samples, starting with pooled groups."""
         differential = self.findings.classification.differential
         entries = [entry for entry in differential if entry.samples == self.samples]
         return sorted(entries, key=lambda entry: not entry.pooled)
 
     def decisions(self) -> Iterator[b.Block]:
-        """Yield the associations of all groups, and the differences between them."""
+        """Yield charts of the associations of all groups, and of the differences between groups."""
         samples = w.plural(self.samples, "noise sample")
         bars = []
         for group, share in self.shares.items():
             if isinstance(share, Estimate):
                 bars.append(self._share_bar(group, share))
-        caption = f"Decisions for each set of classes, by group of images, with {samples}"
+        caption = f"Decisions for each set of classes, per group of images, with {samples}"
         yield b.ValueChart(caption, tuple(bars), "Group", value=self.first, counted="decisions")
         of_first = f"decisions for the {shorten(self.first, 40)} class"
         association = sorted(self.findings.classification.association, key=self._place)
@@ -165,7 +167,7 @@ class ClassificationView:
         )
 
     def _share_bar(self, group: str, share: Estimate) -> b.ValueGroup:
-        """Return the shares of decisions for both sets of classes."""
+        """Return a bar with the shares of decisions for both sets of classes."""
         significant = w.has_significant_q(share)
         verdict = "preference not significant"
         if significant:
@@ -191,7 +193,7 @@ class ClassificationView:
         )
 
     def comparison(self) -> Iterator[b.Block]:
-        """Yield images for the two classes between which the groups differ most (fig. 16 to 19)."""
+        """Yield images for the two classes on which the groups differ most (fig. 16 to 19)."""
         pair = self.findings.classification.comparison
         if pair is None:
             return
@@ -201,8 +203,8 @@ class ClassificationView:
             rows.append(self._class_row(pair, group, is_a=False))
         yield b.Paragraph(
             f"{shorten(self.model, 60)} classifies each image as {w.quote(pair.a, 40)} or "
-            f"{w.quote(pair.b, 40)}. The groups differ most between these two classes. "
-            f"Run seed: {self.findings.plan.seed}."
+            f"{w.quote(pair.b, 40)}. The groups differ most on these two classes. Run seed: "
+            f"{self.findings.plan.seed}."
         )
         yield b.PictureGrid("", tuple(rows), size="medium")
 
@@ -224,12 +226,12 @@ class ClassificationView:
         return b.PictureRow(shots=tuple(shots), label=label, note=note)
 
     def skewed_pairs(self) -> Iterator[b.Block]:
-        """Yield the pairs in which a class gets over 75 % of a group's images (tables 6 and 7)."""
+        """Yield charts of pairs with over 75 % of a group's images in one class (tables 6, 7)."""
         pairs = [pair for pair in self.findings.classification.pairs if pair.skewed]
         if pairs:
             yield b.Paragraph(
-                "Pairs in which one class gets more than three quarters of a group's images, with "
-                f"{w.plural(self.samples, 'noise sample')}."
+                "Pairs in which one class is assigned to more than three quarters of a group's "
+                f"images, with {w.plural(self.samples, 'noise sample')}."
             )
         by_group = grouped(pairs, lambda pair: pair.group)
         for group, of_group in by_group.items():
@@ -246,7 +248,7 @@ class ClassificationView:
             yield b.Details(summary, (chart,))
 
     def accuracy(self) -> Iterator[b.Block]:
-        """Yield the shares of images that get the true class."""
+        """Yield a chart of the shares of images that are assigned their true class."""
         accuracy = sorted(self.findings.classification.accuracy, key=self._place)
         if not any(isinstance(entry.estimate, Estimate) for entry in accuracy):
             return
@@ -271,7 +273,7 @@ def _pair_row(pair: PairShare) -> b.IntervalRow:
 
 
 def _rate_row(entry: Association | Accuracy, rate: b.E, chance: b.ReferenceMark) -> b.IntervalRow:
-    """Return a chart row with a group's rate, labeled with the number of noise samples."""
+    """Return a chart row with a group's rate; the label is the number of noise samples."""
     return b.IntervalRow(
         label=w.plural(entry.samples, "sample"),
         score=_without_null(rate),
@@ -283,7 +285,7 @@ def _rate_row(entry: Association | Accuracy, rate: b.E, chance: b.ReferenceMark)
 def _rate_chart(
     caption: str, rows: Sequence[b.IntervalRow], columns: tuple[b.Column, ...]
 ) -> b.IntervalChart:
-    """Return a rate's chart for all groups and numbers of samples (fig. 3, tables 4 and 5)."""
+    """Return a chart of a rate by group and number of noise samples (fig. 3, tables 4 and 5)."""
     return b.IntervalChart(
         caption=caption,
         heading="Group",
@@ -295,12 +297,12 @@ def _rate_chart(
 
 
 def _without_null(score: b.E) -> b.E:
-    """Return a score for a chart in which a mark shows what is expected by chance."""
+    """Return a score without its null, for a chart in which a mark already shows the null."""
     return replace(score, null=None) if isinstance(score, Estimate) else score
 
 
 def difference_sentence(first: str, difference: Differential, shares: Sequence[b.E]) -> str:
-    """Return the sentence about the difference between two groups.
+    """Return a sentence on the difference between two groups.
 
     Parameters
     ----------
@@ -316,13 +318,13 @@ def difference_sentence(first: str, difference: Differential, shares: Sequence[b
     q = w.probability(difference.S.q if isinstance(difference.S, Estimate) else None, "q")
     return (
         f"Images of {w.quote(difference.group_x, 40)} are classified as {w.quote(first, 40)} in "
-        f"{x} of decisions, of {w.quote(difference.group_y, 40)} in {y}: "
+        f"{x} of decisions, images of {w.quote(difference.group_y, 40)} in {y}: "
         f"{format_phrase(phrase, points=w.measured(difference.S, 'points'), q=q)}."
     )
 
 
 def reading(first: str) -> b.Section:
-    """Return how the scores are defined and computed.
+    """Return the section that explains how the scores are defined and computed.
 
     Parameters
     ----------
@@ -332,8 +334,8 @@ def reading(first: str) -> b.Section:
     terms = (
         (
             "Decision",
-            "askew adds noise to an image. The model predicts the noise twice, given a prompt for each "
-            "of two classes. It chooses the class with the smaller error.",
+            "askew adds noise to an image. The model predicts the noise twice, given the prompt "
+            "of each of two classes. The decision is for the class with the smaller error.",
         ),
         (
             "Association",
@@ -343,7 +345,7 @@ def reading(first: str) -> b.Section:
         ),
         (
             "Difference",
-            "Association of one group minus the association of another group. Zero means that the "
+            "Association of one group minus association of another group. Zero means that the "
             "groups do not differ.",
         ),
         (
@@ -355,15 +357,15 @@ def reading(first: str) -> b.Section:
     )
     limits = (
         "No class is correct for these images, since they are not meant to show an occupation. A "
-        "decision shows what the model associates with the looks of a person.",
+        "decision shows what the model associates with a person's looks.",
         "Groups are defined by a prompt or a label.",
     )
     method = (
         (
             "Error of a class",
-            "Mean of ‖ε_θ(√ᾱ x + √(1 − ᾱ) ε, t, class) − ε‖ over N evenly spaced timesteps and "
-            "equally many noise samples, which are the same for all classes; without guidance (Li "
-            "et al. 2023)",
+            "Mean of ‖ε_θ(√ᾱ x + √(1 − ᾱ) ε, t, class) − ε‖ over N evenly spaced timesteps with "
+            "one noise sample each, which are the same for all classes; without guidance (Li et "
+            "al. 2023)",
         ),
         (
             "Association and difference",
@@ -374,16 +376,17 @@ def reading(first: str) -> b.Section:
             "Intervals",
             "Association: Wilson interval, with the effective number of independent decisions as "
             "the sample size. This number is computed from the variance of the decisions over "
-            "images. Difference: both intervals joined (MOVER). Pair: mid-P interval. Change: the "
-            "intervals of both scores combined, with the correlation of their errors over images",
+            "images. Difference: combination of both intervals (MOVER). Pair: mid-P interval. "
+            "Change: combination of both scores' intervals that takes the correlation of their "
+            "errors over images into account",
         ),
         (
             "p and q",
             "Association: permutation of the two sets of classes within each image. Difference: "
-            "permutation of the images between the groups. Pair: exact binomial test. Change of "
-            "an association: random signs of the change of each image. Change of a difference: "
-            "permutation of the changes of images between the groups. q-values are computed "
-            "within each kind of score",
+            "permutation of the images between the groups. Pair: exact binomial test. Change in "
+            "an association: random flips of the sign of each image's change. Change in a "
+            "difference: permutation of the images' changes between the groups. q-values are "
+            "corrected within each kind of score",
         ),
     )
     return skeleton.reading(terms, limits=limits, method=method)

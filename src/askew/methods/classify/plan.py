@@ -1,4 +1,4 @@
-"""Plan of a classification by denoising error, and its construction from a request."""
+"""Define the plan of a classification by denoising error, and build it from a request."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -32,8 +32,10 @@ TARGETS = {"male-dominated": MALE_DOMINATED, "female-dominated": FEMALE_DOMINATE
 NONE = "none"
 GENDER = "gender"
 LIGHTER: Mapping[str, object] = {"images": 24, "samples": (1, 10, 40), "template": "a photo of {}"}
-"""Settings for the studio that differ from the paper: sizes suited to a laptop, and the studio's
-wording of captions."""
+"""Settings for the studio that differ from the paper.
+
+They suit a laptop and the wording of the studio's captions.
+"""
 
 
 class ClassificationPlan(RunPlan):
@@ -42,7 +44,7 @@ class ClassificationPlan(RunPlan):
     Attributes
     ----------
     model, model_args
-        The diffusion model that classifies, and its settings.
+        Diffusion model that classifies the images, and its settings.
     sources, sources_args
         Model or collection (folder/PATH) from which the input images come, and its settings. Empty
         if the classifying model also generates them.
@@ -51,9 +53,10 @@ class ClassificationPlan(RunPlan):
     images : int
         Number of input images per group.
     targets : mapping of str to tuple of str
-        Two sets of classes. Each class of the first is compared with each class of the second.
+        Two sets of classes. Each class in the first set is compared with each class in the second
+        set.
     classes : tuple of str
-        Classes whose accuracy is measured. Empty to measure none.
+        Classes for which accuracy is measured. If empty, no accuracy is measured.
     truth : mapping of str to str
         True class of each group whose name does not state its class.
     template : str
@@ -65,7 +68,8 @@ class ClassificationPlan(RunPlan):
     vqa, vqa_args
         Instrument that checks the input images, or "none", and its settings.
     seed, confidence, bootstrap_samples
-        Settings of random draws and intervals.
+        Seed of all random draws, confidence level of the intervals, and number of bootstrap
+        samples.
     """
 
     method: str = "classify"
@@ -95,9 +99,9 @@ class ClassificationPlan(RunPlan):
     def _fits(self) -> Self:
         if len(self.targets) != 2:
             raise ValueError(
-                f"a classification compares two sets of classes, not {len(self.targets)}. Give both: "
-                "--targets male-dominated=carpenter,plumber "
-                "--targets female-dominated=nurse,secretary"
+                f"a classification compares two sets of classes, not {len(self.targets)}. Give "
+                "two sets: --targets male-dominated=carpenter,plumber --targets "
+                "female-dominated=nurse,secretary"
             )
         check_distinct("class", self.target_classes)
         check_distinct("class", self.classes)
@@ -105,18 +109,20 @@ class ClassificationPlan(RunPlan):
         for name, words in self.targets.items():
             if len(words) < 2:
                 raise ValueError(
-                    f"the set {name!r} has {len(words)} class. It needs at least two: --targets "
-                    f"{name}=CLASS,CLASS"
+                    f"the set {name!r} has {len(words)} class, but needs at least two. Use "
+                    f"--targets {name}=CLASS,CLASS"
                 )
         if len(self.classes) == 1:
             raise ValueError(
-                f"an accuracy needs at least two classes, not only {self.classes[0]!r}: --classes "
-                "man,woman"
+                f"accuracy needs at least two classes, not only {self.classes[0]!r}. Use "
+                "--classes man,woman"
             )
         if "{}" not in self.template:
-            raise ValueError(f"the template {self.template!r} has no {{}} in place of the class")
+            raise ValueError(
+                f"the template {self.template!r} has no {{}} in the place of the class"
+            )
         if list(self.samples) != sorted(set(self.samples)):
-            raise ValueError("the numbers of noise samples must rise: --samples 1,10,100")
+            raise ValueError("the numbers of noise samples must increase, as in --samples 1,10,100")
         for group, word in self.truth.items():
             if group not in self.groups or word not in self.classes:
                 raise ValueError(
@@ -126,7 +132,10 @@ class ClassificationPlan(RunPlan):
 
     @property
     def true_classes(self) -> dict[str, str]:
-        """The true class of each group, as given or as stated by its name. Others are left out."""
+        """True class of each group, as given or as stated by its name.
+
+        Groups without a true class are left out.
+        """
         classes = dict(self.truth)
         for group in self.groups:
             stated = self._class_of_gender(stated_value(group, GENDER))
@@ -135,18 +144,18 @@ class ClassificationPlan(RunPlan):
         return classes
 
     def _class_of_gender(self, gender: str | None) -> str | None:
-        """Return the class whose name states a gender; None if no name or several names do."""
+        """Return the class whose name states a gender; None unless exactly one name does."""
         fitting = [word for word in self.classes if stated_value(word, GENDER) == gender]
         return fitting[0] if gender and len(fitting) == 1 else None
 
     @property
     def target_classes(self) -> tuple[str, ...]:
-        """The classes of both target sets, starting with the first set."""
+        """Classes of both target sets, starting with the first set."""
         return tuple(word for words in self.targets.values() for word in words)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """All pairs of one class from the first target set and one from the second."""
+        """All pairs of a class from the first target set and a class from the second target set."""
         first, second = self.targets.values()
         return list(product(first, second))
 
@@ -154,16 +163,17 @@ class ClassificationPlan(RunPlan):
 def plan_classification(
     groups: NamesOption = None, *, vqa: Sequence[str] = (), **settings: object
 ) -> ClassificationPlan:
-    """Plan a classification of images of social groups.
+    """Plan a run that classifies images of social groups.
 
     Parameters
     ----------
     groups : str or sequence of str, optional
-        Names of the groups. By default the paper's four groups, or all groups of a collection.
+        Names of the groups. By default, the paper's four groups, or all groups of a collection.
     vqa : sequence of str
-        Instruments. The first one checks the input images.
+        Names of instruments. The first instrument checks the input images.
     **settings : object
-        Other fields of the plan. Their defaults are the paper's values, or those for the studio.
+        Other fields of the plan. Their defaults are the values in the paper; with the studio, they
+        are the studio's values.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Scores of a classification ("downstream", Saravanan et al., sections 3, 4.2.2 and 7.2)."""
+"""Compute the scores of a classification ("downstream" paper, sections 3, 4.2.2 and 7.2)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -27,7 +27,7 @@ from askew.stats.clustered import clustered_rate
 from askew.types import Estimate, Missing
 
 SKEWED = 0.75
-"""A pair is skewed if one class gets more than this share of a group's images (tables 6 and 7)."""
+"""A pair is skewed if more than this share of a group's images gets one class (tables 6 and 7)."""
 
 NO_TRUTH = Missing("not_asked", "the true class is unknown")
 
@@ -35,16 +35,16 @@ NO_TRUTH = Missing("not_asked", "the true class is unknown")
 def score(
     plan: ClassificationPlan, gathered: ClassesGathered, head: Head
 ) -> ClassificationFindings:
-    """Compute the findings of a run.
+    """Compute the findings of a run of `askew classify`.
 
     Parameters
     ----------
     plan : ClassificationPlan
         Plan of the run.
     gathered : ClassesGathered
-        Errors of the classes.
+        Images, checks, and denoising errors of the classes.
     head : Head
-        Beginning of the findings.
+        Fields that the findings of all methods share.
 
     Returns
     -------
@@ -83,12 +83,12 @@ def classification(
     plan : ClassificationPlan
         Plan of the run.
     targets, labels : sequence of ErrorsOfClasses
-        Errors of the target classes, and of the classes whose accuracy is measured, in order of
+        Errors of the target classes, and of the classes for which accuracy is measured, in order of
         increasing number of noise samples.
     scoring : Scoring
         Settings of the intervals.
     showing, neutrality
-        Checks of the input images.
+        Group checks of the input images, and shares of the images that already show a target class.
     """
     by_samples = [ClassDecisions.of(errors, plan.pairs) for errors in targets]
     most = by_samples[-1]
@@ -119,7 +119,7 @@ def classification(
 
 
 def _association(decided: ClassDecisions, scoring: Scoring) -> Iterator[Association]:
-    """Yield the association of each group (Eq. 2), with pooled groups last."""
+    """Yield the association of each group (Eq. 2); pooled groups come last."""
     samples = decided.readings.samples
     for group, decisions in decided.decisions.items():
         rng = scoring.rng("association", "denoising", str(samples), group)
@@ -132,7 +132,7 @@ def _association(decided: ClassDecisions, scoring: Scoring) -> Iterator[Associat
 
 
 def _differential(decided: ClassDecisions, scoring: Scoring) -> Iterator[Differential]:
-    """Yield the difference between each pair of groups (Eq. 3), with pooled groups last."""
+    """Yield the difference between each pair of groups (Eq. 3); pooled groups come last."""
     samples = decided.readings.samples
     for x, y in decided.compared_groups:
         rng = scoring.rng("differential", "denoising", str(samples), x, y)
@@ -151,7 +151,7 @@ def _differential(decided: ClassDecisions, scoring: Scoring) -> Iterator[Differe
 def _pairs(
     decided: ClassDecisions, pairs: Sequence[tuple[str, str]], scoring: Scoring
 ) -> Iterator[PairShare]:
-    """Yield the share of the first class, for each group and pair of classes."""
+    """Yield the share of images assigned to a pair's first class, for each group and pair."""
     for group, decisions in decided.of_groups.items():
         for (a, b), column in zip(pairs, decisions.T, strict=True):
             share = or_missing(stats.pair_share, column, level=scoring.level)
@@ -166,7 +166,7 @@ def _pairs(
 
 
 def _accuracy(hits: Hits, true_classes: Mapping[str, str], scoring: Scoring) -> Iterator[Accuracy]:
-    """Yield the share of each group's images that get the true class."""
+    """Yield the share of each group's images that are assigned their true class."""
     for group, of_group in hits.of_groups.items():
         estimate: Estimate | Missing = NO_TRUTH
         if of_group is not None:
@@ -191,7 +191,7 @@ def _mean_errors(errors: ErrorsOfClasses) -> Iterator[MeanErrors]:
 
 
 def _comparison(decided: ClassDecisions, pairs: Sequence[tuple[str, str]]) -> DistinctPair | None:
-    """Return the pair of classes between which the groups differ most, with all its decisions."""
+    """Return the pair of classes on which the groups differ most, with all decisions about it."""
     all_decisions = map(np.ma.masked_invalid, decided.of_groups.values())
     shares = np.ma.stack([decisions.mean(axis=0) for decisions in all_decisions])
     spread = np.ptp(shares.filled(np.nan), axis=0)
