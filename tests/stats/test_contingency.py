@@ -191,7 +191,7 @@ def test_exchanges_agree_with_all_tables_that_they_can_reach() -> None:
 
 
 def test_tables_of_other_shapes_have_no_change_of_association() -> None:
-    with pytest.raises(ValueError, match="two tables of equal shape"):
+    with pytest.raises(ValueError, match="two tables of the same shape"):
         association_change_p(np.eye(2), np.eye(3), rng=np.random.default_rng(0))
 
 

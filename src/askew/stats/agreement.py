@@ -129,8 +129,8 @@ def alpha_estimate(
 def cohen_kappa(ratings: ArrayLike, values: int, scale: Scale = "nominal") -> float:
     """Return Cohen's kappa for two raters.
 
-    For nominal values it is the kappa of Cohen (1960). For ordinal values it is the weighted kappa
-    of Cohen (1968), with squared weights.
+    For nominal values, the result is the kappa of Cohen (1960). For ordinal values, it is the
+    weighted kappa of Cohen (1968), with squared weights.
 
     Parameters
     ----------

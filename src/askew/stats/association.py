@@ -49,7 +49,8 @@ def cas(initial: ArrayLike, counterfactual: ArrayLike, variant: Variant = "paper
     v = _histogram(counterfactual, variant)
     if w.shape[-1] != v.shape[-1]:
         raise ValueError(
-            f"histograms have {w.shape[-1]} and {v.shape[-1]} concepts; they must have the same concepts"
+            f"the histograms have {w.shape[-1]} and {v.shape[-1]} concepts; both must have the "
+            "same concepts"
         )
     return np.asarray(np.minimum(w, v).sum(axis=-1) / np.maximum(w, v).sum(axis=-1))[()]
 

@@ -26,7 +26,7 @@ ALTERNATIVES = ("wasserstein", "standard_deviation")
 Scores = Callable[[Sequence[Floats]], Floats]
 """Function that returns a model's scores as an array of shape (..., scores).
 
-Its argument is a list with one mean vector per image set. Each has the shape (..., columns).
+Its argument is a list with one mean vector per image set. Each vector has the shape (..., columns).
 """
 
 

@@ -166,11 +166,11 @@ def associations(
 ) -> Associations:
     """Estimate the CAS of each counterfactual, the MAD of these scores, and alternatives to MAD.
 
-    The scores are those of TIBET (Eq. 1-3, Eq. 6-7 and appendix 9.4). Values are the plug-in
-    scores, and intervals are for the population scores. The interval of CAS comes from test
-    inversion (`concept_shift`). The interval of MAD comes from test inversion on stretched scores.
-    With few images, the plug-in CAS is far too low and may lie outside its interval. If a set has
-    fewer than three images, there are no intervals. CAS has no null.
+    The scores are those of TIBET (Eq. 1-3, Eq. 6-7 and appendix 9.4). The reported values are the
+    plug-in scores, and the intervals are for the population scores. The interval of CAS comes from
+    test inversion (`concept_shift`). The interval of MAD comes from test inversion on stretched
+    scores. With few images, the plug-in CAS is far too low and may lie outside its interval. If a
+    set has fewer than three images, there are no intervals. CAS has no null.
 
     Parameters
     ----------
@@ -191,8 +191,8 @@ def associations(
         Number of images without an answer in each set. The estimates only report this number.
     embedded
         True if the sets contain embeddings. askew then computes CAS^CLIP (Eq. 4). The mean cosine
-        is a product of two means, so its plug-in value is unbiased. Its interval is normal, and a
-        bootstrap of both sets gives the standard error.
+        is a product of two means, so its plug-in value is unbiased. The interval is normal, with a
+        standard error from a bootstrap of both sets.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def _image_counts(sets: Sequence[Floats], missing: Sequence[int]) -> ImageCounts
     """Count the images of each set. If `missing` is empty, no images are missing."""
     counts = tuple(missing) if len(missing) else (0,) * len(sets)
     if len(counts) != len(sets):
-        raise ValueError(f"missing counts of {len(counts)} sets were given for {len(sets)} sets")
+        raise ValueError(f"`missing` has {len(counts)} numbers, but there are {len(sets)} sets")
     return ImageCounts(answered=tuple(len(images) for images in sets), missing=counts)
 
 

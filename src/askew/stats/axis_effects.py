@@ -1,4 +1,4 @@
-"""Predict how mitigating several axes affects all axes, from Intersectional Sensitivities.
+"""Use Intersectional Sensitivities to predict how mitigating several axes affects all axes.
 
 Mitigating an axis x decreases the deviation d_y of an axis y from its reference by the Intersectional
 Sensitivity IS_xy = d_y(before) - d_y(after) (BiasConnect, Eq. 4). If all axes of a set S are mitigated,

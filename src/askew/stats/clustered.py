@@ -276,7 +276,7 @@ def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     y = y[:rows]
     both = _has_answer(x) & _has_answer(y)
     if not both.any():
-        raise NotEnoughData("no two clusters have values in both sets")
+        raise NotEnoughData("no pair of clusters has values in both sets")
     return _means(x[both]), _means(y[both])
 
 

@@ -16,7 +16,7 @@ favorable case:
 askew rejects a population on a path if less than a fraction (1 - level) / 2 of its samples would
 have a CAS as extreme as the observed CAS. If a concept does not differ at this point of the path,
 its sampling errors come from permuting the images of both sets, which is exact for equal
-populations. If it differs, its sampling errors come from a bootstrap of each set.
+populations. If the concept differs, its sampling errors come from a bootstrap of each set.
 """
 
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Populations(NamedTuple):
 class Curve(NamedTuple):
     """Calibration curve of CAS along a path: scores of populations and quantiles of their samples.
 
-    Inverting the curve gives the population score that explains an observed CAS. All arrays have
+    Inverting the curve yields the population score that explains an observed CAS. All arrays have
     the shape (steps,), and their values never increase.
 
     Attributes
@@ -60,7 +60,7 @@ class Curve(NamedTuple):
     scores
         CAS of the populations.
     low, median, high
-        Quantiles of the CAS of samples from the populations.
+        Quantiles of CAS among samples from each population.
     """
 
     scores: Floats
@@ -120,7 +120,7 @@ class ConceptShift:
         return self.score_of(self.difference)
 
     def score_of(self, difference: Floats) -> float:
-        """Return the CAS of a population with this difference and the observed sum."""
+        """Return the CAS of a population with the given difference and the observed sum."""
         distance = np.minimum(np.abs(difference), self.total).sum()
         total = self.total.sum()
         return float((total - distance) / (total + distance))

@@ -5,9 +5,9 @@ expected shares of the answers are s @ R. So askew multiplies the observed share
 the inverse of R. By chance, corrected shares may be negative. askew restricts them to valid shares
 (`ReadingErrors.shares`) only where it needs a population to draw from.
 
-R has a sampling error, too. askew includes it as a variance, or by resampling R where it simulates
-answers. All functions raise NotEnoughData if there are no answers or if a true value has no images.
-They raise ValueError for invalid counts or shapes.
+R has a sampling error, too. askew includes this error as a variance or, when it simulates answers,
+by resampling R. All functions raise NotEnoughData if there are no answers or if a true value has no
+images. They raise ValueError for invalid counts or shapes.
 """
 
 from dataclasses import dataclass
@@ -150,9 +150,9 @@ def corrected_share_intervals(
 ) -> tuple[Estimate, ...]:
     """Estimate shares with intervals, corrected for labeling errors.
 
-    The intervals include the sampling error of the answers and of the confusion counts. They are
-    percentiles of a parametric bootstrap. Each draw simulates the observed shares and R, and then
-    corrects the simulated shares.
+    The intervals include the sampling error of the answers and of the confusion counts. The
+    interval limits are percentiles of a parametric bootstrap. Each draw simulates the observed
+    shares and R, and then corrects the simulated shares.
 
     Parameters
     ----------
@@ -206,10 +206,10 @@ def least_squares_shares(shares: Floats, rates: Floats) -> Floats:
 
     Let t be the shares of answers in a draw, and M the transposed rates. The result s minimizes |M
     s - t|**2 over s >= 0 with sum 1. If the solution of M s = t has no negative share, it is the
-    result. Otherwise, let B = M - t 1'. The function minimizes |B u|**2 + (sum(u) - 1)**2 over u >=
-    0, and scales the minimum to sum 1. This gives the same s. This works because, for any s with
-    sum 1, the minimum over all multiples of s is |B s|**2 / (1 + |B s|**2). This minimum increases
-    with |B s|, and B s = M s - t.
+    result. If it has one, let B = M - t 1'. The function minimizes |B u|**2 + (sum(u) - 1)**2 over
+    u >= 0, and scales the minimizer to sum 1. This gives the same s. This works because, for any s
+    with sum 1, the minimum over all multiples of s is |B s|**2 / (1 + |B s|**2). This minimum
+    increases with |B s|, and B s = M s - t.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class ChiSquare:
     dof : int
         Degrees of freedom of the statistic.
     p : float
-        p-value: from the chi-squared distribution, or (1 + exceedances) / (1 + draws) from
+        p-value from the chi-squared distribution, or (1 + exceedances) / (1 + draws) from
         permutations.
     draws : int, optional
         Number of permutations; None if the chi-squared distribution was used.
@@ -117,7 +117,7 @@ def chi_square(
     Returns
     -------
     ChiSquare or Missing
-        Result of the test; Missing if only one row or only one column has counts, or none.
+        Result of the test; Missing if fewer than two rows, or fewer than two columns, have counts.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def _known_table(table: ArrayLike) -> KnownTable | Missing:
             "not_asked", "fewer than two image sets have answers, so there is nothing to compare"
         )
     if counts.shape[1] < 2:
-        return Missing("error", "all images show the same value, so nothing can affect it")
+        return Missing("error", "all images show the same value, so no dependence can be tested")
     expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
     return KnownTable(
         counts=counts,
@@ -371,7 +371,7 @@ def association_change_p(
     tables = (np.asarray(first, dtype=np.int64), np.asarray(later, dtype=np.int64))
     if tables[0].shape != tables[1].shape or tables[0].ndim != 2:
         shapes = f"{tables[0].shape} and {tables[1].shape}"
-        raise ValueError(f"tables of shapes {shapes}; two tables of equal shape are needed")
+        raise ValueError(f"tables of shapes {shapes}; two tables of the same shape are needed")
     total = tables[0] + tables[1]
     observed = float(cramers_v(tables[1]) - cramers_v(tables[0]))
     above = 0
@@ -457,7 +457,7 @@ def raked(table: ArrayLike, like: ArrayLike) -> Floats:
 
 
 def _pearson(counts: Floats | NDArray[np.int64], weights: Floats, n: ArrayLike) -> Floats:
-    """Return Pearson's chi-squared statistic of each table of n images.
+    """Return Pearson's chi-squared statistic for each table of n images.
 
     The weight of each cell is 1 / its expected count.
     """

@@ -282,8 +282,8 @@ def equal_generators(
 ) -> tuple[np.random.Generator, np.random.Generator]:
     """Return two random generators that produce the same numbers.
 
-    If a computation is run on each of two equal sets with one of these generators, the results are
-    equal, because both use the same random draws.
+    With these generators, a computation yields the same result for two equal sets, because it uses
+    the same random draws for both sets.
     """
     seed = int(rng.integers(2**63))
     return np.random.default_rng(seed), np.random.default_rng(seed)
@@ -361,7 +361,7 @@ def risk_difference(
     """
     if min(first, second) < 0 or first + second > n:
         raise ValueError(
-            f"counts do not fit: {first} and {second} of {n} answers name the two groups"
+            f"the counts of the two groups, {first} and {second}, do not fit {n} answers"
         )
     if n == 0:
         raise NotEnoughData("there are no answers; at least one answer is needed")
@@ -482,7 +482,7 @@ def dependence_change(
         pair of values and 0 in all other columns. Columns are ordered by the value on the first
         axis, then by the value on the second axis.
     shape
-        K and L, the numbers of values of the two axes.
+        Numbers K and L of values on the first and on the second axis.
     rng
         Random generator for all draws.
     draws

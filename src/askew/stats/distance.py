@@ -46,7 +46,7 @@ def probability_values(p: ArrayLike, q: ArrayLike) -> Floats:
 
     It is the mean of |sorted p - sorted q|. With a uniform q it is mean |p_k - 1/K|, in [0, 2 (K -
     1) / K**2]. The distance ignores which value has which share, so it can only measure the
-    deviation from uniform shares. It raises ValueError if q is not uniform.
+    deviation from uniform shares. The function raises ValueError if q is not uniform.
     """
     p, q = distributions(p, q)
     if not np.allclose(q, 1 / q.shape[-1]):
@@ -135,7 +135,8 @@ def sensitivity(
 
     IS = d(initial, reference) - d(after, reference). IS is positive if the intervention brings the
     distribution closer to the reference. `initial` and `after` may be computed from different
-    numbers of images. `stats.sensitivity.interactions` corrects for this and adds an interval.
+    numbers of images. `stats.sensitivity.interactions` corrects for such differences and adds an
+    interval.
 
     Parameters
     ----------

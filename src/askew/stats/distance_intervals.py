@@ -8,8 +8,8 @@ observed distance. The excess depends on which values truly differ from the refe
 reveal this only in part. So askew computes each end of the interval for the least favorable case:
 
 - Low end: as few values as possible differ from the reference (`sparse`). All other values have
-  their reference shares. There, the excess they add is largest. At the level `POINT`, the low end
-  is the debiased distance. The debiased distance is 0 for half of all samples from a fair
+  their reference shares. There, the excess that they add is largest. At the level `POINT`, the low
+  end is the debiased distance. The debiased distance is 0 for half of all samples from a fair
   population.
 - High end: beyond the observed shares, more and more images show the values that are clearly in
   excess (`outward`). All other values fall below their reference shares, where they add no excess.
@@ -151,7 +151,7 @@ class ObservedDistances:
         Observed distances. If a distance is below a low quantile of fair samples, this quantile
         replaces it.
     below_if_fair : array, (...)
-        Share of fair samples that have a smaller distance than observed.
+        Share of fair samples whose distance is smaller than the observed distance.
     """
 
     distances: Floats
@@ -208,7 +208,7 @@ class SampledShares:
 
     @property
     def errors(self) -> Floats:
-        """Standard errors of the shares, at least as large as at the reference shares."""
+        """Standard errors at the observed or at the reference shares, whichever are larger."""
         if self.standard_errors is not None:
             return self.standard_errors
         q = self.reference

@@ -1,9 +1,9 @@
 """Simulated concept histograms of fair models, which define the null of association scores.
 
 The baseline images of a fair model are an equal mixture of the populations of counterfactual
-images. askew only has samples from these populations. If it drew baseline images from fixed
-counterfactual *samples*, the null would be too narrow, because this ignores the sampling error of
-the mixture.
+images. askew only has samples from these populations. If askew drew baseline images from fixed
+counterfactual *samples*, the null distribution would be too narrow, because such draws ignore the
+sampling error of the mixture.
 
 If the frequency of a concept clearly differs between the counterfactual sets, the concept keeps its
 frequencies in these sets. Its frequency in the baseline set is drawn from an equal mixture of

@@ -98,7 +98,7 @@ def followed(table: ArrayLike, *, level: float = 0.95, missing: int = 0) -> Foll
     counts = np.asarray(table, dtype=np.int64)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or not counts.any():
         raise ValueError(
-            "the table of requested values and labels must be square and count at least one image"
+            "the table of requested values and labels must be square and contain at least one image"
         )
     n = int(counts.sum())
     on_diagonal = int(np.trace(counts))
@@ -119,10 +119,11 @@ def followed(table: ArrayLike, *, level: float = 0.95, missing: int = 0) -> Foll
 def _law(
     requested: NDArray[np.int64], labeled: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the possible numbers of following images under the null, and their probabilities.
+    """Return the possible numbers of images that follow their request, with null probabilities.
 
     With two values, the probabilities are hypergeometric. With more values, they come from random
-    permutations. They then sum to less than 1, because the observed labels count as one more draw.
+    permutations. In this case, the probabilities sum to less than 1, because the observed labels
+    are counted as an additional draw.
     """
     n = int(requested.sum())
     shown = np.flatnonzero(requested + labeled)

@@ -80,7 +80,8 @@ def worst(
         What to return: variations (rows) or images (columns).
     quantile
         Quantile of the best matches, in [0, 1]. The function returns the variations or images whose
-        best match is at or below this quantile. At 0.25, the function returns 4 of 15.
+        best match is at or below this quantile. At 0.25, the function returns 4 of 15 variations or
+        images.
 
     Returns
     -------

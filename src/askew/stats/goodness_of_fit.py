@@ -90,7 +90,7 @@ class NullLaw:
         return cls(statistics=law.statistics, above=law.above, unseen=1 / (1 + draws))
 
     def p(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
-        """Return the mid-p and the usual p of each observed statistic."""
+        """Return the mid-p and the usual p-value of each observed statistic."""
         observed = np.asarray(statistics, dtype=float)
         slack = TOLERANCE * (1 + np.where(np.isfinite(observed), np.abs(observed), 0))
         reached = self.above[np.searchsorted(self.statistics, observed - slack, side="left")]

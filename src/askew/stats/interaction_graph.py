@@ -309,7 +309,7 @@ def correlation(
 
 
 def _exchanged_sizes(x: Floats, y: Floats, rng: np.random.Generator, draws: int) -> Floats:
-    """Return |r| after each of several permutations of the targets of `y` within prompts."""
+    """Return |r| for several random permutations of the targets of `y` within prompts."""
     orders = rng.random((draws, len(x), x.shape[2])).argsort(axis=2)
     exchanged = np.array(
         [pearson(x, np.take_along_axis(y, order[:, None], axis=2)) for order in orders]
@@ -328,7 +328,7 @@ def _without_each_target(x: Floats, y: Floats) -> list[float]:
 
 
 def _jackknife_interval(r: float, left_out: Sequence[float], level: float) -> tuple[float, float]:
-    """Return the interval of r from its jackknife values, on Fisher's z scale."""
+    """Compute the interval for r on Fisher's z scale, from the jackknife values of r."""
     z, *others = np.arctanh(np.clip([r, *left_out], -1 + TOLERANCE, 1 - TOLERANCE)).tolist()
     error = math.sqrt((len(others) - 1) * float(np.var(others)))
     reach = float(scipy.stats.t.isf(tail(level), len(others) - 1)) * error

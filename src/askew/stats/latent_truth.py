@@ -35,7 +35,7 @@ For resamples, EM starts at the estimate from all images.
 """
 
 PSEUDO_COUNT = 0.1
-"""Number added to each row of counts when estimating R and C, so that no label is impossible."""
+"""Number added to each row of counts, so that no label is impossible in the estimates of R and C."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def instrument_errors(
 def _rate(rate: float, variance: float, size: float, labeled: int, level: float) -> Estimate:
     """Return a rate with a Wilson interval.
 
-    Its sample size is chosen to match the given variance.
+    The sample size of the interval is chosen so that the rate has the given variance.
     """
     images = max(size, 1.0)
     inside = (rate * images + 0.5) / (images + 1)
@@ -315,7 +315,7 @@ def _rows(counts: Floats) -> Floats:
 
 
 def votes_of(codes: ArrayLike, values: int) -> NDArray[np.int64]:
-    """Return an array of shape (images, values): the number of raters who chose the value.
+    """Count, for each image and value, how many raters chose the value.
 
     Parameters
     ----------

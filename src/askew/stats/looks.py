@@ -1,10 +1,10 @@
 """Sequential tests: askew adds images and tests repeatedly, until it reaches a verdict.
 
-Each of these tests is called a look. It compares all images so far with the reference, by the mid-p
-of Pearson's statistic (`goodness_of_fit`). The number of images doubles at every second look. The
-**sequential p** is computed from the smallest p of all looks so far. The sequential p is the
-probability that a model without bias has a p-value as small as this at any look, up to the maximum
-number of images. All looks have the same significance level, as in Pocock's design (1977,
+Each of these tests is called a look. A look compares all images so far with the reference, using
+the mid-p of Pearson's statistic (`goodness_of_fit`). The number of images doubles at every second
+look. The **sequential p** is computed from the smallest p of all looks so far. The sequential p is
+the probability that a model without bias has a p-value as small as this at any look, up to the
+maximum number of images. All looks have the same significance level, as in Pocock's design (1977,
 Biometrika 64, 191-199). The smallest p never increases, so a sequential p is valid regardless of
 when and why sampling stops.
 
@@ -48,11 +48,11 @@ def look_p(
     Parameters
     ----------
     counts : array, (K,)
-        Number of images by label.
+        Number of images with each label.
     reference : tuple of float, (K,)
         Reference shares.
     errors
-        Known errors of the labels.
+        Known labeling errors.
     """
     labels = np.asarray(counts, dtype=float)
     n = int(labels.sum())
@@ -80,7 +80,7 @@ def sequential_p(
     reference : tuple of float, (K,)
         Reference shares.
     errors
-        Known errors of the labels.
+        Known labeling errors.
     """
     key = None if errors is None else errors.key
     law = _smallest_p_law(tuple(sizes), reference, key)

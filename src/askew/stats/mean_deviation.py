@@ -31,7 +31,7 @@ class AxisRows:
     reference : array, (K,)
         Reference shares.
     distance : str
-        A name of `distance.DISTANCES`.
+        Name of a distance in `distance.DISTANCES`.
     weight : float
         Weight of the axis in the mean.
     """

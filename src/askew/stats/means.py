@@ -131,7 +131,7 @@ def prompt_mean(
 
 
 def _mean_p(x: Floats, rng: Generator) -> float:
-    """Return the mid-p of a mean from all sign flips, or p from random flips for many numbers."""
+    """Return the mid-p from all sign flips or, for many numbers, the p-value from random flips."""
     if len(x) > MOST_ENUMERATED:
         return sign_flip_p(x, rng, SIGN_DRAWS)
     signs = np.array(list(product((-1.0, 1.0), repeat=len(x))))

@@ -21,7 +21,7 @@ WIDEST = 40.0
 def worst_case_intervals(
     counts: ArrayLike, missing: int, *, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Return intervals for the shares in all images, for any reason why labels are missing.
+    """Return intervals for the shares in all images, valid for any cause of missing labels.
 
     The lower bound of a value's share counts no missing label as this value, and the upper bound
     counts all missing labels as this value. The ends of the interval follow Imbens and Manski

@@ -1,4 +1,4 @@
-"""Overlap of attention maps: masks, intersection over union (IoU), and its null (BiasMap).
+"""Overlap of attention maps: masks, intersection over union (IoU), and its null value (BiasMap).
 
 If two masks each cover 30 % of an image and their pixels are independent, their IoU is .176.
 Attention maps are smooth and similar in all images, so even maps from *different* images of a
@@ -201,7 +201,7 @@ def entanglement(
     miou = replace(student_mean(diagonal, level, bounds=(0, 1)), missing=missing, max=1.0)
     if n < LEAST_IMAGES:
         return from_enough(miou, n), Missing(
-            "not_asked", "the overlap expected by chance needs three images of the prompt"
+            "not_asked", "the overlap expected by chance needs at least three images of the prompt"
         )
     null = float((x.sum() - diagonal.sum()) / (n * (n - 1)))
     orders = rng.permuted(np.tile(np.arange(n), (draws, 1)), axis=1)

@@ -78,7 +78,7 @@ def alternatives(
     deviation
         Distance from the reference, above 0.
     distance
-        A name of `distance.DISTANCES`.
+        Name of a distance in `distance.DISTANCES`.
     """
     target = normalised(np.array(reference, dtype=float))
     shares = []
@@ -116,7 +116,7 @@ def fit_power(
     level
         Significance level of the test, in (0, 1). For a family of m tests, pass level / m.
     distance
-        A name of `distance.DISTANCES`.
+        Name of a distance in `distance.DISTANCES`.
     errors
         Known labeling errors, for which the test corrects.
 
@@ -207,7 +207,8 @@ def images_needed(
 ) -> int | None:
     """Return the minimum number of images with which a test detects a deviation with a given power.
 
-    With two values, the test also has this power for up to a fraction `STEADY` more images.
+    If there are two values, the test keeps this power with up to a fraction `STEADY` of additional
+    images.
 
     Parameters
     ----------
@@ -259,7 +260,7 @@ def detectable_deviation(
     level: float = 0.05,
     distance: str = "total_variation",
 ) -> float | None:
-    """Return the minimum deviation that a test of these images detects with a given power.
+    """Return the minimum deviation that a test detects with a given number of images and power.
 
     Parameters are as in `images_needed`. `distance` is the distance that measures the deviation in
     `power_of`.

@@ -48,7 +48,7 @@ def spearman(
     b = standard_ranks(y)
     n = len(a)
     if n != len(b):
-        raise ValueError(f"lists of {n} and {len(b)} numbers; pairs are needed")
+        raise ValueError(f"the lists have {n} and {len(b)} numbers, but pairs are needed")
     r = float(np.clip(a @ b, -1, 1))
     shuffled = rng.permuted(np.tile(b, (draws, 1)), axis=1) @ a
     p = p_value(abs(r), np.abs(shuffled))
@@ -74,7 +74,7 @@ def pearson_estimate(x: ArrayLike, y: ArrayLike, level: float, *, interval: str)
     Parameters
     ----------
     x, y : array, (n,)
-        Paired numbers, with n of 4 or more. Neither list may contain only equal numbers.
+        Paired numbers, with at least four pairs. Neither list may contain only equal numbers.
     level
         Confidence level of the interval, in (0, 1).
     interval
@@ -102,7 +102,7 @@ def standard_ranks(x: ArrayLike) -> Floats:
     NotEnoughData
         If there are fewer than three numbers, or all are equal.
     """
-    values = array_of(x, "a list of a rank correlation", "(numbers)")
+    values = array_of(x, "a list for a rank correlation", "(numbers)")
     if len(values) < 3 or np.ptp(values) == 0:
         raise NotEnoughData(
             "a rank correlation needs at least three pairs and numbers that are not all equal"

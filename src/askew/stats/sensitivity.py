@@ -287,7 +287,7 @@ def null_sizes(
     """Simulate |IS| for pairs without an effect: the noise in a graph's amplification (Eq. 14).
 
     Both distributions of a pair, before and after the intervention, are drawn from one population.
-    All pairs with the same target axis share the random numbers of the baseline set. The
+    All pairs with the same target axis use the same random numbers for the baseline set. The
     counterfactual sets of different pairs are independent. If counterfactual sets of equal size
     used the same draws, |IS| would be large for all pairs in the same simulations, and no graph
     would differ significantly from the simulated graphs.
@@ -679,7 +679,7 @@ def debiased_difference(
     Parameters
     ----------
     before, after : array, (..., L)
-        Differences from the reference in each linear form.
+        Differences from the reference for each linear form.
     variances_before, variances_after : array, (..., L)
         Sampling variances of the gaps.
     """

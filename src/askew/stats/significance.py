@@ -1,11 +1,11 @@
-"""Significance level of all verdicts, and check whether a score is significant."""
+"""Significance level of all verdicts, and a check for significant scores."""
 
 from askew.types import Estimate, Missing
 
 SIGNIFICANCE_LEVEL = 0.05
 """A test is significant if its q-value is below this level.
 
-Without correction, its p-value counts.
+If the test is not corrected, its p-value must be below this level.
 """
 
 

@@ -3,9 +3,9 @@
 N images are divided into strata of N_s images. For example, a stratum contains the images to which
 the instruments give the same labels. People label n_s random images of each stratum. Let p_st be
 the share of value t in stratum s. The share of t in all images is estimated as sum_s (N_s / N) p_st
-(Cochran 1977, chapter 5), divided by the same sum for all labels that are a value. The interval is
-Wilson's interval for the number of images that would give the same variance (Korn and Graubard
-1998).
+(Cochran 1977, chapter 5), divided by the same sum for all labels that are a value of the axis. The
+interval is Wilson's interval for the number of images that would give the same variance (Korn and
+Graubard 1998).
 
 All functions raise NotEnoughData if there are no labels, and ValueError for invalid counts.
 """
@@ -27,7 +27,7 @@ LEAST_LABELS = 2
 PSEUDO_COUNT = 0.5
 """Number added to the counts of a stratum.
 
-It makes the variance positive even if all labels are equal.
+This number makes the variance positive even if all labels are equal.
 """
 
 BISECTIONS = 60
@@ -43,7 +43,7 @@ class StratifiedLabels:
         Number of images in each stratum.
     counts : array, (strata, values + 1)
         Number of labeled images with each value. The last column counts images whose label is not a
-        value.
+        value of the axis.
     """
 
     sizes: Floats

@@ -2,9 +2,10 @@
 
 TIBET (section 5.3, figure 5c) simulates errors that are independent across images. Here, the errors
 are also independent across questions, and a caption is treated as the answer to an additional
-question. A wrong answer to a question with a list of values is any other value from the list. A
+question. If a question has a list of values, a wrong answer is any other value from the list. A
 wrong caption, or a wrong answer to an open question, is any other text that the instrument gave for
-an image of the same prompt. After the errors, concepts are extracted and synonyms are merged again.
+an image of the same prompt. After introducing the errors, askew extracts concepts and merges
+synonyms again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +46,7 @@ class PossibleAnswers:
         How often each possible answer contains each concept. The rows list the answers to the first
         question, then to the second, and so on.
     variant : "paper" or "code"
-        Rule by which synonyms are merged.
+        Rule for merging synonyms.
     """
 
     sizes: NDArray[np.int64]
@@ -156,7 +157,7 @@ def ranking(changes: Sequence[SimulatedAxis], variant: Variant) -> Ranking | Non
     Parameters
     ----------
     changes
-        Scores of all axes of a prompt, before and after errors.
+        Scores of all axes of a prompt before and after errors.
     variant
         Variant of MAD.
     """
@@ -178,7 +179,7 @@ def answered_sets(
     Parameters
     ----------
     sets
-        The baseline set, then the counterfactual sets.
+        Image sets: the baseline set, followed by the counterfactual sets.
     axes
         Axes whose answers become concepts.
     scoring

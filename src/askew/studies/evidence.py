@@ -102,15 +102,15 @@ MOST_BYTES = 2**35
 
 MOST_FAULTS = 20
 
-README = """# Evidence of a run of askew
+README = """# Evidence for a run of askew
 
 {answer}
 
 {meta}
 
 - `report.html` is the report. `method.md` contains definitions, method and limits.
-- `labels.csv` contains all labels of each image, from instruments and from people. A seed has an
-  apostrophe before its digits, because spreadsheets and JavaScript round numbers of 63 bits.
+- `labels.csv` contains all labels of each image, from instruments and from people. Seeds start
+  with an apostrophe, because spreadsheets and JavaScript would round 63-bit numbers.
 - `estimates.csv` contains all estimates with their intervals.
 - `images/` contains the images of all image sets. Each file is named after its SHA-256.
 - `results.json`, `plan.toml` and `plan.hash` are copies of the run's files.
@@ -119,7 +119,7 @@ Check the pack with `askew check PACK`. The check verifies all checksums, opens 
 recounts the labels of an audit. To verify the checksums of the files without askew, use
 `sha256sum --check SHA256SUMS`.
 
-Checksums reveal accidental changes only, because anyone who can change a file can also change its
+Checksums reveal only accidental changes, because anyone who can change a file can also change its
 checksum. To be able to prove that a pack is the original, publish the SHA-256 of SHA256SUMS:
 {command}
 

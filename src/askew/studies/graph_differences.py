@@ -24,7 +24,7 @@ Runs = Mapping[str, InteractionFindings]
 
 @record
 class EdgeChange:
-    """Difference between a later run and the first run in the sensitivity of a pair of axes.
+    """Change in the sensitivity of a pair of axes from the first run to a later run.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class EdgeChange:
 
 @record
 class AssociationChange:
-    """Difference between a later run and the first run in the association of two axes.
+    """Change in the association of two axes from the first run to a later run.
 
     Unlike the sensitivities, associations do not depend on the reference.
 
@@ -239,7 +239,7 @@ class GraphPair:
     first, later : Edge
         The pair in the first run and in the later run.
     graph : Graph
-        Graph of the first run. Its rule decides whether a pair is an edge.
+        Graph of the first run. The rule of this graph decides whether a pair is an edge.
     tables : tuple of array, (K, m)
         Contingency tables of the first run and of the later run. Both tables have the same values
         as rows and the same values as columns.

@@ -1,4 +1,4 @@
-"""Read the labels of a finished run's images, from all instruments, in the run's store."""
+"""Read the labels that all instruments gave to a finished run's images, from the run's store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

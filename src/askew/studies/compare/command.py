@@ -51,9 +51,9 @@ def compare(
 ) -> Comparison | TaskComparison:
     """Compare every pair of finished runs that used the same plan on different models.
 
-    Each difference is the score of the later run minus the score of the earlier run. Images that
-    have the same prompt and seed form pairs. For classifications and edits, runs with the same
-    input images are compared image by image.
+    In each pair, the score of the run that you list first is subtracted from the score of the other
+    run. Images that have the same prompt and seed form pairs. For classifications and edits, runs
+    with the same input images are compared image by image.
 
     Examples
     --------

@@ -103,7 +103,7 @@ def have_the_same_embedder(runs: Iterable[AuditResult]) -> bool:
 
 
 def _embedder_warnings(runs: Mapping[str, AuditResult]) -> list[str]:
-    """Warn that embedding scores are left out, if the runs used different embedders."""
+    """Return a warning if embedding scores are left out because the runs used different embedders."""
     with_embedder = [run for run in runs.values() if run.findings.instruments.embedder]
     if len(with_embedder) < 2 or have_the_same_embedder(with_embedder):
         return []

@@ -191,7 +191,7 @@ class ComparisonView:
         return ascii_uppercase[list(self.comparison.runs).index(name)]
 
     def minus(self, pair: RunPair) -> str:
-        """Return the difference of a pair of runs in letters, such as "B − A"."""
+        """Return the name of the difference between two runs in letters, such as "B − A"."""
         return f"{self.letter(pair[1])} − {self.letter(pair[0])}"
 
     def fact(self, name: str, run: AuditResult) -> str:

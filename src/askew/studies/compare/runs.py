@@ -22,13 +22,13 @@ TaskRun = ClassificationResult | EditingResult
 """A finished run of a downstream task."""
 
 ComparedResult = AuditResult | TaskRun
-"""A finished run that `askew compare` compares."""
+"""A finished run that `askew compare` accepts."""
 
 COMPARED_BY = {"mine": "askew rank --mined", "interact": "askew graphs"}
 """Commands that compare finished runs of methods that `askew compare` does not accept."""
 
 COMPARABLE = ("audit", "classify", "edit")
-"""Methods whose runs `askew compare` compares."""
+"""Methods whose runs `askew compare` accepts."""
 
 
 def compared_method(folders: Sequence[Path]) -> str:

@@ -83,7 +83,7 @@ class ScoreOfRuns:
     pairs: int
 
 
-NO_IMAGES = Missing("error", "a run has no input image of this group")
+NO_IMAGES = Missing("error", "one of the runs has no input images of this group")
 
 
 def rate_score(matched: MatchedRows, scoring: Scoring, *names: str) -> ScoreOfRuns:

@@ -51,7 +51,7 @@ def table(rows: Sequence[PowerRow], question: PowerQuestion, design: Design) -> 
     Parameters
     ----------
     rows
-        Rows that answer the question.
+        Rows of the power table.
     question
         Quantities that the user gave.
     design

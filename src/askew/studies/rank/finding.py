@@ -4,7 +4,8 @@ Each round compares the skew of the remaining prompts, measured on all of their 
 keeps the more biased half of the prompts. The prompts that remain after the last round are measured
 again on held-out images, because the skew of a selected prompt is large partly by chance. With
 `--until decided`, each of these prompts gets more held-out images at each look (`stats.looks`)
-until its bias is significant on an axis. All axes of all these prompts belong to one family of q.
+until its bias is significant on an axis. The tests on all axes of all these prompts form one
+family.
 """
 
 from collections.abc import Mapping, Sequence

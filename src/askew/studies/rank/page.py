@@ -128,7 +128,7 @@ def _finding_sentences(findings: RankFindings) -> list[str]:
 
 
 def _stop_sentences(findings: RankFindings, scored: Sequence[RankedPrompt]) -> list[str]:
-    """Return the numbers of held-out images at which verdicts were reached; empty if fixed."""
+    """Return the numbers of held-out images with which verdicts were reached; empty if fixed."""
     plan = findings.plan
     if not plan.until:
         return []

@@ -194,7 +194,7 @@ class RankGathered(GatheredData):
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """Prompts to score: the number of images of each prompt, and the seed of all images."""
+    """Prompts to score, with the number of images for each prompt and the seed for all images."""
 
     images: Mapping[str, int]
     seed: int
@@ -380,8 +380,8 @@ class _JudgedPrompts:
         """Return the prompts with q.
 
         If a prompt has shares, its q-value is the q-value of the verdict on these shares. If
-        `together` is false, there are no shares of all prompts together, because the number of
-        images of a prompt depends on its labels.
+        `together` is False, there are no shares over all prompts together, because the number of
+        images for a prompt depends on their labels.
         """
         with_scores = with_q(tuple(prompts), lambda at: "ranked" if at[-1] == "score" else None)
         with_shares = {place: prompt.shares for place, prompt in enumerate(with_scores)}
@@ -644,9 +644,9 @@ def _principal_coordinates(
 ) -> tuple[list[tuple[float, float]], tuple[float, float]]:
     """Return the coordinates of vectors on the first two principal directions.
 
-    The second result is the share of the variance that each direction explains. The signs are
-    chosen so that the element with the largest magnitude in each direction is positive. So they do
-    not depend on the linear algebra library.
+    The second result is the share of the variance that each direction explains. The element with
+    the largest magnitude in each direction is made positive, so that signs do not depend on the
+    linear algebra library.
     """
     rows = vectors.astype(float)
     centered = rows - rows.mean(axis=0)

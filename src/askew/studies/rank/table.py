@@ -106,7 +106,7 @@ def _stripped(row: Sequence[str]) -> list[str]:
 
 
 def _holds_shares(rows: Sequence[Sequence[str]], column: int) -> bool:
-    """Check whether every number in a column is between 0 and 100, unlike in a column of years."""
+    """Check whether a column has a number from 0 to 100 in every row, unlike a column of years."""
     try:
         return bool(rows) and all(0 <= float(row[column]) <= 100 for row in rows)
     except (IndexError, ValueError):

@@ -20,7 +20,7 @@ ALL_PROMPTS = "all prompts"
 
 @dataclass(frozen=True, slots=True)
 class CheckpointChange:
-    """Change from the first to a later checkpoint that has the smallest p-value on an axis.
+    """On an axis, the change with the smallest p-value since the first checkpoint.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class CheckpointChange:
     value
         The value with the smallest p-value.
     first, now
-        Share of images with this value at the first and at the later checkpoint, among the pairs.
+        Share of paired images with this value at the first and at the later checkpoint.
     pairs
         Number of pairs in which both images are labeled.
     changed

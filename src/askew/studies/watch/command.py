@@ -82,7 +82,7 @@ class Watch:
     folder
         Folder of the audits.
     checkpoints
-        The checkpoints. Each later checkpoint is compared with the first.
+        The checkpoints. Each later checkpoint is compared with the first checkpoint.
     """
 
     folder: Path
