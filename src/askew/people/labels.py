@@ -105,9 +105,9 @@ class StudyVQA:
             if weights and max(weights) > EQUAL_WEIGHTS * min(weights):
                 return (
                     f"the images of {self.name} were sampled according to labels from other "
-                    f"instruments, so their shares of {axis.name} are not estimates of the shares in "
-                    "all images. The corrected shares of other instruments, and askew study results, "
-                    "take this into account"
+                    f"instruments, so their shares of {axis.name} are not estimates of the shares "
+                    "in all images. The corrected shares of other instruments, and askew study "
+                    "results, take this into account"
                 )
         return ""
 
