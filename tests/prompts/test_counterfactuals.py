@@ -151,7 +151,7 @@ def test_errors_name_the_fault() -> None:
         counterfactual("  ", "gender", "male")
     with pytest.raises(UnknownName, match=r"'femal'. Did you mean 'female'"):
         counterfactual("a nurse", "gender", "femal")
-    with pytest.raises(UsageError, match=r"axis 'gender' cannot be varied .* names no person"):
+    with pytest.raises(UsageError, match=r"axis 'gender' cannot be varied .* mentions no person"):
         counterfactual("a wooden chair", "gender", "male")
 
 

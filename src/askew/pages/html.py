@@ -205,7 +205,7 @@ def linked(text: str, links: Iterable[PhraseLink], images: QueryLink) -> Markup:
     links : iterable of PhraseLink
         Phrases to link. Phrases that do not occur in the text are ignored.
     images : callable
-        Function that returns the address of a list of images.
+        Function that returns the address of the image list for a query.
 
     Returns
     -------

@@ -261,7 +261,7 @@ class PageLinks:
     image_page : ImageLink
         Function that returns the address of a page about an image.
     images : QueryLink
-        Function that returns the address of a list of the images that a number counts.
+        Function that returns the address of the image list for a query.
     """
 
     image: ImageLink = data_uri

@@ -38,7 +38,7 @@ def sorted_images(block: SortedImages, draw: Draw, images: QueryLink = no_list) 
     draw : callable
         Function that returns a thumbnail as an element.
     images : callable
-        Function that returns the address of a list of all images in a group.
+        Function that returns the address of the image list for a query.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def matrix(block: ScoreMatrix, ids: Ids, draw: Draw, images: QueryLink = no_list
     draw : callable
         Function that returns a thumbnail as an element.
     images : callable
-        Function that returns the address of a list of the images that a cell counts.
+        Function that returns the address of the image list for a query.
 
     Returns
     -------

@@ -293,7 +293,7 @@ def missing_section(gaps: Sequence[MissingNote], sentences: Sequence[str] = ()) 
 
 
 def reason_sentences(gaps: Iterable[MissingNote]) -> list[str]:
-    """For each reason, return a sentence that names up to five missing images or labels."""
+    """For each reason, return a sentence that lists up to five missing images or labels."""
     named: dict[str, dict[str, list[str]]] = {}
     for gap in gaps:
         for item in gap.items:

@@ -111,7 +111,7 @@ def values(chart: ValueChart, ids: Ids, images: QueryLink = no_list) -> Markup:
     ids : mapping of str to str
         Ids of elements, keyed by anchor.
     images : callable
-        Function that returns the address of a list of the images that a number counts.
+        Function that returns the address of the image list for a query.
 
     Returns
     -------

@@ -362,7 +362,7 @@ class SelectionFindings:
 
 @record
 class StudyAnalysis:
-    """Results computed from the answers of a set of raters.
+    """Results computed from the answers of all raters, or without the excluded raters.
 
     Only the fields for the kind of study have values.
 

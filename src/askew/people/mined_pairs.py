@@ -60,7 +60,7 @@ def mined_pairs(
 
 
 def _mined_sets(source: SourceRun, number: int) -> Iterator[ImageSet]:
-    """Yield an image set of held-out images for each of the best prompts of a search."""
+    """Yield a set of held-out images for each of the best prompts from a search."""
     findings: MineFindings = source.result.findings
     is_skew = source.result.plan.objective == SKEW
     images = {each.prompt: each.pictures for each in findings.sets if each.axis is None}

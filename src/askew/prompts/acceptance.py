@@ -363,7 +363,7 @@ def _modified_word(parsed: ParsedPrompt, mention: ValueMention) -> str:
 
 
 def _follows_other_person(parsed: ParsedPrompt, mention: ValueMention, end: int) -> bool:
-    """Check whether the text names another person between its subject and a later mention."""
+    """Check whether the text mentions another person between its subject and a later mention."""
     for phrase in parsed.phrases:
         start, phrase_end = parsed.span(phrase.start, phrase.end)
         if _SAME_PERSON.fullmatch(parsed.text[end:start]):
@@ -429,7 +429,7 @@ def _differs_only_in(axis: str, noun: Noun, phrase: NounPhrase | None) -> bool:
 
 
 def _people(parsed: ParsedPrompt) -> int:
-    """Count the phrases that name people, except in clauses such as "who is a woman"."""
+    """Count the phrases about people, except in clauses such as "who is a woman"."""
     count = 0
     for phrase in parsed.phrases:
         opening = (parsed.lower(phrase.start - 2), parsed.lower(phrase.start - 1))

@@ -24,7 +24,7 @@ _LONGEST = 2**19
 """Maximum length of an answer, in characters."""
 
 _MAX_QUOTED = 60
-"""Maximum number of characters of an answer that an error message quotes."""
+"""Maximum number of characters that an error message quotes from an answer."""
 
 REMARK = re.compile(
     r"(?:i'?m |i’m |i am |i can|i cannot|sorry|as an ai|sure[,! ]|here (?:is|are) |please |"

@@ -125,7 +125,7 @@ def find_axis(name: str) -> Axis:
     Raises
     ------
     UnknownName
-        If the name is unknown. The error names the nearest known axis.
+        If the name is unknown. The error message suggests the nearest known axis.
     """
     return find_catalogue_axis(name).axis
 
@@ -136,7 +136,7 @@ def find_catalogue_axis(name: str) -> CatalogueAxis:
     Raises
     ------
     UnknownName
-        If the name is unknown. The error names the nearest known axis.
+        If the name is unknown. The error message suggests the nearest known axis.
     """
     known = canonical_name(name)
     if known not in catalogue():

@@ -76,7 +76,7 @@ def counterfactuals(prompt: str, axis: str) -> dict[str, str]:
     prompt
         Prompt to change.
     axis
-        Name of an axis of the catalog.
+        Name of an axis in the catalog.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = 
     prompt
         Prompt to change.
     axis
-        Name of an axis of the catalog.
+        Name of an axis in the catalog.
     value
         Value that the changed prompt must state.
     form
@@ -278,7 +278,7 @@ def _is_implied(change: _Change) -> bool:
 def _subjects(parsed: ParsedPrompt, entry: CatalogueAxis) -> list[NounPhrase]:
     """Return the noun phrases to which an axis applies.
 
-    If the prompt names no person, axes of people apply to animals. If no noun fits, the axis
+    If the prompt mentions no person, axes of people apply to animals. If no noun fits, the axis
     applies to the first unknown noun, which could name anything.
     """
     subjects = parsed.subjects(entry.subject_kinds)
@@ -290,7 +290,7 @@ def _subjects(parsed: ParsedPrompt, entry: CatalogueAxis) -> list[NounPhrase]:
         kinds = " or ".join(sorted(entry.subject_kinds))
         raise UsageError(
             f"axis {entry.axis.name!r} cannot be varied in the prompt {parsed.text!r}, "
-            f"which names no {kinds}; remove the axis, or name a {kinds} in the prompt"
+            f"which mentions no {kinds}; remove the axis, or mention a {kinds} in the prompt"
         )
     return subjects or list(parsed.phrases[:1])
 

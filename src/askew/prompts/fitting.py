@@ -1,6 +1,6 @@
 """Selection of the axes that fit a prompt, and checks for prompts that the lexicon cannot handle.
 
-A group such as "a family" has no gender and no age. If a prompt names a specific person, the
+A group such as "a family" has no gender and no age. If a prompt mentions a person by name, the
 lexicon proposes no axes of people. In both cases, askew displays a note.
 """
 
@@ -56,8 +56,8 @@ def fitting_axes(prompt: str) -> list[str]:
     name = find_name(prompt)
     if name is not None:
         report_message(
-            f"the prompt {prompt!r} seems to name {name!r}; the lexicon proposes no axes of people "
-            "for it. Choose axes with --axes, or let a language model propose them with --llm"
+            f"the prompt {prompt!r} seems to name {name!r}, so the lexicon proposes no axes of "
+            "people. Choose axes with --axes, or let a language model propose them with --llm"
         )
         return [axis for axis in _axes_of_kind("any") if axis != "culture"]
     kinds = [phrase.noun.kind if phrase.noun else "any" for phrase in parsed.phrases]
@@ -65,7 +65,7 @@ def fitting_axes(prompt: str) -> list[str]:
     if _is_collective(parsed, subject):
         axes = [axis for axis in axes if axis not in _AXES_OF_ONE_PERSON]
         report_message(
-            f"the prompt {prompt!r} names a group; the lexicon omits axes of individual people: "
+            f"the prompt {prompt!r} names a group, so the lexicon omits axes of individual people: "
             f"{', '.join(_AXES_OF_ONE_PERSON)}"
         )
     if _has_possessive(parsed, subject):

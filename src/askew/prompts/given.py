@@ -90,7 +90,7 @@ _ASKED: Mapping[str, str] = {name: name.replace("_", " ") for name in BIASCONNEC
     "age": "age group",
     "clothing": "attire",
 }
-"""Words that name each axis in BiasConnect's question.
+"""Words for each axis in BiasConnect's question.
 
 The axis disability is missing, because the catalog asks yes/no questions about disability.
 """
@@ -180,7 +180,7 @@ def stated_value(words: str, axis: str) -> str | None:
     words
         Name of a group.
     axis
-        Name of an axis of the catalog.
+        Name of an axis in the catalog.
 
     Returns
     -------

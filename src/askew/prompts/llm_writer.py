@@ -45,7 +45,7 @@ VERSION = 5
 """Version number, to be increased whenever a change affects the requests or the results."""
 
 MAX_VALUES = 8
-"""Maximum number of values of a proposed axis."""
+"""Maximum number of values for a proposed axis."""
 
 AXIS_LISTS = "lists of axes"
 DRAFTS = "drafts of counterfactual prompts"

@@ -43,7 +43,7 @@ class ValueMention(NamedTuple):
     value
         The value, in the catalog's spelling if the catalog has it.
     start, end
-        Range of characters of the words.
+        Range of characters that the words occupy.
     """
 
     value: str
@@ -68,7 +68,7 @@ def find_mentions(axis: str, text: str) -> list[ValueMention]:
     Parameters
     ----------
     axis
-        Name of an axis of the catalog.
+        Name of an axis in the catalog.
     text
         Any text.
 

@@ -76,7 +76,7 @@ class NounPhrase:
     end
         Index of the word after the noun.
     plural
-        Whether the phrase names more than one thing.
+        Whether the phrase refers to more than one thing.
     noun
         The noun; None for an unknown noun.
     """
@@ -147,7 +147,7 @@ class ParsedPrompt:
 
 
 def occupations_in(text: str) -> list[str]:
-    """Return the occupations that a prompt names."""
+    """Return the occupations that a prompt mentions."""
     phrases = parse_prompt(text).phrases
     implied = [phrase.noun.implies.get("occupation") for phrase in phrases if phrase.noun]
     return [occupation for occupation in implied if occupation]
@@ -372,7 +372,7 @@ def states(prompt: str, axis: str) -> bool:
     prompt
         Any prompt.
     axis
-        Name of an axis of the catalog.
+        Name of an axis in the catalog.
 
     Returns
     -------
@@ -408,7 +408,7 @@ def _frame_states_style(text: str) -> bool:
 
 
 def _is_implied(parsed: ParsedPrompt, entry: CatalogueAxis, subjects: Sequence[NounPhrase]) -> bool:
-    """Check whether the noun of a subject or of a place implies a value of the axis."""
+    """Check whether the noun for a subject or a place implies a value of the axis."""
     axis = entry.axis.name
     subject_nouns = [phrase.noun for phrase in subjects]
     place_nouns = [

@@ -25,7 +25,7 @@ class Noun:
     singular, plural
         Singular and plural form.
     kind
-        Kind of person or thing that the noun names.
+        Kind of person or thing that the noun refers to.
     implies
         Values that the noun implies, keyed by axis ("boy" implies gender male and age young).
     counterparts

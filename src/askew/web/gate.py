@@ -218,7 +218,7 @@ def user_of_connection(client_port: int, server_port: int) -> int | None:
     Parameters
     ----------
     client_port, server_port
-        Port numbers of the two ends of the connection.
+        Port numbers at the two ends of the connection.
 
     Returns
     -------

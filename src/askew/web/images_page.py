@@ -27,7 +27,7 @@ from askew.web.shell import choice, page, page_number, pager, sheet, table
 from askew.web.site import Site
 
 ON_A_PAGE = 96
-"""Maximum number of images on a page of the list."""
+"""Maximum number of images per page of the list."""
 
 ANY = {"": "any"}
 

@@ -314,7 +314,7 @@ def _finished(facts: RunFacts, result: AnyResult, headline: str) -> RunFacts:
 
 
 def _models(result: AnyResult) -> str:
-    """Return the model of a run with its settings, or the names of all models of a ranking."""
+    """Return a run's model with its settings, or the names of all models in a ranking."""
     names = [model.name for model in getattr(result.findings, "models", ())]
     return ", ".join(names) if len(names) > 1 else identity(result.findings.model)
 

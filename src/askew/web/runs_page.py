@@ -17,7 +17,7 @@ from askew.web.shell import choice, date_of, page, page_number, pager, sheet, ta
 from askew.web.site import Site
 
 ON_A_PAGE = 100
-"""Maximum number of runs on a page of the list."""
+"""Maximum number of runs per page of the list."""
 
 SHOWN_PROMPTS = 2
 """Number of prompts shown in a run's row."""
