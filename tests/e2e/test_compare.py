@@ -222,7 +222,7 @@ def odd(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> di
         (["{good}", "{fair}", "--names", "one"], "2 runs need 2 different names"),
         (["{good}", "{fair}", "--names", "one,one"], "2 runs need 2 different names"),
         (["{good}", "{fair}", "--store", "{store}"], "does not contain the answers"),
-        (["{good}"] * 7, "up to 6"),
+        (["{good}"] * 7, "at most 6"),
     ],
 )
 def test_wrong_usage_gives_a_clear_error(

@@ -42,8 +42,8 @@ def pair_decisions(errors: ArrayLike, pairs: Sequence[tuple[int, int]]) -> Float
     Returns
     -------
     array, (images, pairs)
-        1 if the first class is chosen, 0 if the second class is chosen, NaN if the mean errors are
-        equal or no sample was evaluated for both classes.
+        Decisions: 1 if the first class is chosen, 0 if the second class is chosen, NaN if the mean
+        errors are equal or no sample was evaluated for both classes.
     """
     e = _checked(errors)
     decisions = np.zeros((len(e), len(pairs)))
@@ -67,8 +67,8 @@ def hits(errors: ArrayLike, true: int) -> Floats:
     Returns
     -------
     array, (images, 1)
-        1 if the true class alone has the smallest error, NaN if another class has the same smallest
-        error, and 0 if another class has a smaller error.
+        Hits: 1 if the true class alone has the smallest error, NaN if another class has the same
+        smallest error, and 0 if another class has a smaller error.
     """
     means = _checked(errors).mean(axis=2)
     least = np.nanmin(means, axis=1)
@@ -141,7 +141,7 @@ def rate_change(
     """Estimate the change, in [-1, 1], in the rate of first-class decisions about the same images.
 
     A decision is included only if it is known both before and after the change. The null value is
-    0. p is two-sided and comes from randomly flipping the sign of each image's mean change.
+    zero. p is two-sided and comes from randomly flipping the sign of each image's mean change.
 
     Parameters
     ----------
@@ -175,8 +175,8 @@ def differential_change(
     Parameters
     ----------
     first, second : tuple of array, (images, pairs)
-        Decisions about the images of each group: first those made after the change, then those made
-        before it.
+        Decisions about the images of each group: first the decisions after the change, then the
+        decisions before the change.
     rng
         Random generator for the assignments.
     draws

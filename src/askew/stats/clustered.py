@@ -46,7 +46,7 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
     Parameters
     ----------
     happened : array, (clusters, members)
-        1 if the event happened in the member, 0 if not, NaN if the member has no answer.
+        Events: 1 if the event happened in the member, 0 if not, NaN if the member has no answer.
     level
         Confidence level of the interval, in (0, 1).
     """

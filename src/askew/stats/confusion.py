@@ -87,8 +87,7 @@ class ReadingErrors:
     def shares(self, answered: ArrayLike) -> Floats:
         """Return the true shares that explain the answers best.
 
-        The returned shares minimize sum_o (sum_t s_t P(o | t) - answered_o)**2 over s >= 0 with sum
-        1.
+        The shares s minimize sum_o (sum_t s_t P(o | t) - answered_o)**2 over all s >= 0 with sum 1.
 
         Parameters
         ----------
@@ -202,14 +201,14 @@ def compatible_shares(counts: Floats, draws: int, rng: Generator) -> Floats:
 
 
 def least_squares_shares(shares: Floats, rates: Floats) -> Floats:
-    """Compute the same shares as `ReadingErrors.shares`, for many draws at once.
+    """Compute the same shares as `ReadingErrors.shares`, but for many draws in one step.
 
     Let t be the shares of answers in a draw, and M the transposed rates. The result s minimizes |M
     s - t|**2 over s >= 0 with sum 1. If the solution of M s = t has no negative share, it is the
-    result. If it has one, let B = M - t 1'. The function minimizes |B u|**2 + (sum(u) - 1)**2 over
-    u >= 0, and scales the minimizer to sum 1. This gives the same s. This works because, for any s
-    with sum 1, the minimum over all multiples of s is |B s|**2 / (1 + |B s|**2). This minimum
-    increases with |B s|, and B s = M s - t.
+    result. If it has a negative share, let B = M - t 1'. The function minimizes |B u|**2 + (sum(u)
+    - 1)**2 over u >= 0, and scales the minimizer to sum 1. This gives the same s. This works
+    because, for any s with sum 1, the minimum over all multiples of s is |B s|**2 / (1 + |B s|**2).
+    This minimum increases with |B s|, and B s = M s - t.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class PermutationTest:
     Attributes
     ----------
     exceedances : int
-        Number of permuted tables with a statistic at least as large as the observed one.
+        Number of permuted tables with a statistic at least as large as the observed statistic.
     draws : int
         Number of permuted tables.
     """
@@ -275,7 +275,7 @@ def chi_squares_together(
     first_draws: int = 999,
     max_draws: int = 100_000,
 ) -> tuple[ChiSquare | Missing, ...]:
-    """Test each table as in `chi_squares`, but draw the permutations for all tables at once.
+    """Test each table as in `chi_squares`, but draw the permutations for all tables together.
 
     This takes less time if there are many tables and few draws. The results have the same
     distribution as in `chi_squares`, but the draws for one table depend on all other tables.

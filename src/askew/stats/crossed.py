@@ -38,8 +38,8 @@ def crossed_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
     Parameters
     ----------
     happened : array, (raters, things, members)
-        1 if the event happened, 0 if not, NaN if there is no judgment. A rater judges all members
-        of a thing at once.
+        Judgments: 1 if the event happened, 0 if not, NaN if there is no judgment. A rater judges
+        all members of a thing together.
     level
         Confidence level of the interval, in (0, 1).
 

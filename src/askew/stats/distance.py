@@ -22,9 +22,9 @@ Distance = Callable[[ArrayLike, ArrayLike], Floats]
 def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
     """Compute the Wasserstein distance W1 between two distributions over ranks, divided by K - 1.
 
-    The ranks are 0..K-1. This distance is for ordered values, such as age groups. The distance
-    equals the sum of |P - Q| over the first K - 1 cumulative shares P and Q, divided by K - 1 (Eq.
-    2). It is in [0, 1].
+    The ranks are 0..K-1. This distance is for ordered values, such as age groups. The distance is
+    in [0, 1]. It equals the sum of |P - Q| over the first K - 1 cumulative shares P and Q, divided
+    by K - 1 (BiasConnect, Eq. 2).
     """
     p, q = distributions(p, q)
     steps = np.abs(np.cumsum(p - q, axis=-1))[..., :-1]
@@ -44,9 +44,10 @@ def total_variation(p: ArrayLike, q: ArrayLike) -> Floats:
 def probability_values(p: ArrayLike, q: ArrayLike) -> Floats:
     """Compute the Wasserstein distance W1 between two sets of numbers: the shares of p and of q.
 
-    It is the mean of |sorted p - sorted q|. With a uniform q it is mean |p_k - 1/K|, in [0, 2 (K -
-    1) / K**2]. The distance ignores which value has which share, so it can only measure the
-    deviation from uniform shares. The function raises ValueError if q is not uniform.
+    The distance is the mean of |sorted p - sorted q|. If q is uniform, it is the mean of |p_k -
+    1/K|, which lies in [0, 2 (K - 1) / K**2]. The distance ignores which value has which share, so
+    it can only measure the deviation from uniform shares. The function raises ValueError if q is
+    not uniform.
     """
     p, q = distributions(p, q)
     if not np.allclose(q, 1 / q.shape[-1]):
@@ -76,7 +77,10 @@ CHOICES: Mapping[str, str] = {
     "nominal": "total_variation",
     "values": "values",
 }
-"""Name of the distance for each option value. With "auto", the scale of the axis decides."""
+"""Name of the distance for each option value.
+
+With "auto", the scale of the axis determines the distance.
+"""
 
 
 def distance_for(choice: str, scale: Scale) -> str:
@@ -91,7 +95,7 @@ def distance_for(choice: str, scale: Scale) -> str:
 def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
     """Express a distance as a weighted sum of absolute linear forms.
 
-    d(p, q) = weight * sum over rows f of |f . (p - q)|. Each form f adds up some of the shares, so
+    d(p, q) = weight * sum over rows f of |f · (p - q)|. Each form f adds up some of the shares, so
     its value is a share, too. For the distance "values", the equation holds because q is always
     uniform.
 
@@ -193,8 +197,8 @@ def expected_distance(n: int, reference: ArrayLike, distance: str = "total_varia
     """Compute the exact mean distance between the reference and n images drawn from the reference.
 
     This is the mean distance for n images of an unbiased model. Let X be the counts of the values
-    in these images. A distance is a weighted sum of |f . (X / n - reference)| over forms f that add
-    up shares (`linear_forms`). So f . X is binomial, with n trials and the probability f .
+    in these images. A distance is a weighted sum of |f · (X / n - reference)| over forms f that add
+    up shares (`linear_forms`). So f · X is binomial, with n trials and the probability f ·
     reference.
 
     Parameters

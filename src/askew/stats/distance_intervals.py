@@ -1,9 +1,9 @@
 """Interval for a population's distance from a reference distribution, computed by inverting a test.
 
-A *fair* population has the reference shares. On average, the distance computed from n images is too
-large, because by chance, observed shares differ from the reference even for values with exactly the
-reference share. Resampling the shares cannot correct this excess. So askew tests populations along
-two paths. It rejects a population if too few of its samples have a distance as extreme as the
+A *fair* population has the reference shares. By chance, the observed share of a value differs from
+its reference share even if the population has this share. So the distance computed from n images is
+too large on average. Resampling the shares cannot correct this excess. So askew tests populations
+along two paths. It rejects a population if too few of its samples have a distance as extreme as the
 observed distance. The excess depends on which values truly differ from the reference, and the data
 reveal this only in part. So askew computes each end of the interval for the least favorable case:
 
@@ -15,11 +15,11 @@ reveal this only in part. So askew computes each end of the interval for the lea
   excess (`outward`). All other values fall below their reference shares, where they add no excess.
 
 Both paths start at the reference, so the interval excludes 0 only if the observed data are rare for
-a fair population. For the upper limit, the rate at which the test rejects a population is compared
-with the rate at which it rejects the reference (as in the CLs method of particle physics). An
-observed distance may be smaller than almost all distances of fair samples. The test would then
-reject all populations, and the interval would be empty. So askew replaces such a distance with a
-low quantile of the distances of fair samples.
+a fair population. For the upper limit of the interval, the rate at which the test rejects a
+candidate population is compared with the rate at which it rejects the reference (as in the CLs
+method of particle physics). An observed distance may be smaller than almost all distances of fair
+samples. The test would then reject all populations, and the interval would be empty. So askew
+replaces such a distance with a low quantile of the distances of fair samples.
 
 All functions accept one array of shares, or several stacked along leading array axes. Samples may
 come from tables of random numbers (`common_draws`).

@@ -184,7 +184,7 @@ def _solved(goals: Sequence[Goal], cost: Floats) -> Floats:
     The variables are the weights, the amount by which each form is over or under its reference, and
     the excess of each distance over its bound:
 
-        form . mixture - over + under = form . reference,    distance - excess <= most.
+        form · mixture - over + under = form · reference,    distance - excess <= most.
     """
     number = len(cost)
     program = _Program.of(goals)

@@ -21,10 +21,10 @@ def spearman(
 ) -> Estimate:
     """Estimate Spearman's rank correlation, in [-1, 1]. Ties get their mean rank.
 
-    For n >= 4, the interval is a normal interval on Fisher's z scale, with the variance (1 + r**2 /
-    2) / (n - 3) of Bonett and Wright (2000). If the correlation is 1 or -1, the interval is
-    computed as if two neighboring ranks were swapped. p is two-sided and comes from permutations of
-    one list.
+    With at least four pairs, the interval is normal on Fisher's z scale. Its variance is (1 + r**2
+    / 2) / (n - 3), as proposed by Bonett and Wright (2000). If the correlation is 1 or -1, the
+    interval is computed as if two neighboring ranks were swapped. p is two-sided and comes from
+    permutations of one list.
 
     Parameters
     ----------

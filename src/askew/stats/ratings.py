@@ -138,8 +138,8 @@ def _fisher(r: Any) -> Any:
 def correlation_half_width(things: int, correlation: float = 0.5, level: float = 0.95) -> float:
     """Return the expected half-width of the interval for a rank correlation.
 
-    The interval is a normal interval on Fisher's z scale, with the variance (1 + r**2 / 2) / (n -
-    3) of Bonett and Wright (2000).
+    The interval is a normal interval on Fisher's z scale. Its variance is (1 + r**2 / 2) / (n - 3),
+    as proposed by Bonett and Wright (2000).
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def detectable_correlation(things: int, level: float = 0.95, power: float = POWE
     things
         Number of rated things.
     level
-        1 minus the significance level, in (0, 1).
+        One minus the significance level, in (0, 1).
     power
         Probability of a significant result, in (0, 1).
 

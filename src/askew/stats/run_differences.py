@@ -1,8 +1,8 @@
 """Differences in rates and means between two runs, which use the same or independent images.
 
 Arrays have the shape (images, columns). They contain 0, 1 or NaN for rates, and any numbers or NaN
-for means. An array has several columns if there are several decisions about an image, which are not
-independent. All functions raise NotEnoughData if all numbers are NaN.
+for means. An array has several columns if there are several decisions about an image. Such
+decisions are not independent. All functions raise NotEnoughData if all numbers are NaN.
 """
 
 from dataclasses import replace

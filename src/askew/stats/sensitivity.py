@@ -12,9 +12,9 @@ IS is positive if the intervention brings the target axis closer to its referenc
 **Value.** A distance that is computed from a few images is too large on average, and this excess
 grows as the number of images shrinks. With 48 baseline images and K counterfactual sets of 48
 images, the uncorrected difference between the distances is positive on average even without an
-effect. Every distance between distributions p and q in this module is a sum of |f . (p - q)| over
+effect. Every distance between distributions p and q in this module is a sum of |f · (p - q)| over
 linear forms f (`distance.linear_forms`). The excess of each term follows from the sampling variance
-of f . p. askew adds normal noise to the more precise of the two distributions until both have the
+of f · p. askew adds normal noise to the more precise of the two distributions until both have the
 same variance, so that both excesses are equal. To reduce the remaining excess, askew also computes
 the difference at twice this variance, and extrapolates to a smaller variance.
 

@@ -96,7 +96,7 @@ class StratifiedLabels:
         of_model
             If True, the shares estimate the model's true shares, and the images are a sample from
             the model. If False, the shares estimate the shares in these images, and the variance is
-            0 if all images are labeled.
+            zero if all images are labeled.
         """
         shares = self.shares
         values = len(shares)

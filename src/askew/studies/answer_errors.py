@@ -141,7 +141,7 @@ class Ranking:
     Attributes
     ----------
     largest_kept : array, (runs,)
-        1 if the axis with the largest MAD stays the same in a simulation, and 0 if it changes.
+        One number per simulation: 1 if the axis with the largest MAD stays the same, and 0 if not.
     correlation : array, (runs,)
         Spearman's correlation between the MAD of the axes before and after the errors; NaN if there
         are fewer than three axes.
