@@ -257,7 +257,7 @@ class ValueChart:
     caption : str
         Title of the chart.
     groups : tuple of ValueGroup
-        Groups of shares.
+        One group of shares for each axis or prompt.
     heading : str
         Heading of the column with the names of groups.
     note : str
@@ -425,7 +425,7 @@ class LineChart:
     heading : str
         Name of the steps.
     steps : tuple of str
-        The steps.
+        Names of the steps, in order.
     lines : tuple of LineSeries
         Lines of the chart; the value expected by chance is shown as a gray band for the first line,
         and as a dotted line for the other lines.
@@ -537,7 +537,7 @@ class Scatter:
     caption : str
         Text above the plot.
     points : tuple of ScatterPoint
-        The points.
+        All points in the plot.
     x, y : tuple of (str, Scale or None)
         Name and scale of each axis; None for an axis without numbers.
     description : str
@@ -582,7 +582,7 @@ class GraphDiagram:
     nodes : tuple of (str, str)
         Name and small note of each node, in the order in which the nodes are placed on a circle.
     edges : tuple of Arrow
-        The edges.
+        Arrows between the nodes.
     more : tuple of str
         Headings of additional columns in the table.
     """
@@ -761,7 +761,7 @@ class ScoreMatrix:
     columns : tuple of str
         Headings of the columns.
     rows : tuple of MatrixRow
-        The rows.
+        Rows of the matrix, from top to bottom.
     note : str
         A sentence below the title.
     keys : tuple of (str, str)
@@ -789,7 +789,8 @@ class ChangeRow:
     label : str
         Name of the row.
     before, after : Estimate or Missing
-        The two scores. Only the score after the change is drawn with its interval.
+        Scores before and after the change. Only the score after the change is drawn with its
+        interval.
     verdict : str
         Result of the test for a change.
     brief : str
@@ -803,7 +804,7 @@ class ChangeRow:
     group : str
         Name above all rows of the group.
     reference : float, optional
-        Reference value.
+        Reference value, which is drawn as a line.
     link : str, optional
         Anchor of the row's details.
     """
@@ -876,7 +877,7 @@ class PictureGrid:
     caption : str
         Text above the images.
     rows : tuple of PictureRow
-        Rows of images.
+        Rows of images, from top to bottom.
     aligned : bool
         Whether the images in a column belong together, such as images that several models generated
         with the same seed.
@@ -966,7 +967,7 @@ class Details(Container):
     summary : str
         Text that is always visible.
     blocks : iterable of Block
-        The details.
+        Blocks that the summary hides.
     anchor : str, optional
         Name that links use to refer to this block.
     screen : bool
@@ -988,7 +989,7 @@ class Section(Container):
     title : str
         The heading.
     blocks : iterable of Block
-        The content.
+        Blocks in the section.
     screen : bool
         Whether terminals and notebooks also show the section.
     anchor : str, optional
@@ -1064,7 +1065,7 @@ class Page:
     meta : str
         A line with model, images, instruments, missing data, seed and date.
     sections : tuple of Section
-        The content. The page omits sections without blocks.
+        Sections of the page. The page omits sections without blocks.
     first : FirstScreen, optional
         Chart and images of the first screen.
     warnings : tuple of str
@@ -1077,7 +1078,7 @@ class Page:
     detail : str
         A sentence below the headline, about certainty and power or about the second result.
     version : str
-        Version of askew.
+        Version of askew that computed the results.
     limits : str
         Limits of the results, which a printed report shows on its first page.
     links : tuple of PhraseLink

@@ -100,7 +100,7 @@ class DiagramSize(NamedTuple):
     name : str
         CSS class. The style sheet uses this class to show only the drawing that fits the screen.
     width, height : int
-        Size in pixels.
+        Width and height of the drawing, in pixels.
     across, down : float
         Horizontal and vertical radius of the ellipse of nodes, in pixels.
     letters : int
@@ -136,7 +136,7 @@ class ValuePlane:
     x, y : LinearScale
         Horizontal and vertical scale.
     height : int
-        Height in pixels.
+        Height of the plot area in pixels.
     """
 
     x: LinearScale
@@ -184,7 +184,7 @@ def chart(
     Parameters
     ----------
     plane : ValuePlane
-        The plot area.
+        Plot area to draw.
     above, below : str
         Names of the vertical axis and of the horizontal axis.
     title, description : str

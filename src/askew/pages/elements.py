@@ -87,7 +87,7 @@ def drawing(
     kind : str
         CSS class of the drawing.
     height : int
-        Height in pixels.
+        Height of the drawing in pixels.
     title, description : str
         Title and description for readers who cannot see the drawing.
     *parts : object
@@ -199,7 +199,7 @@ def table_bodies(
     Parameters
     ----------
     rows : iterable of IntervalRow
-        The rows.
+        Rows to draw.
     width : int
         Number of columns of the table.
     draw : callable
@@ -264,7 +264,7 @@ def axis(scale: Scale, values: Iterable[float]) -> LinearScale:
     scale : Scale
         Scale of the values.
     values : iterable of float
-        The values.
+        Values that the axis must include.
 
     Returns
     -------

@@ -156,7 +156,7 @@ def set_row(media: Media, image_set: PictureSet, most: int, seed: int | None = N
     media : Media
         Run that contains the images.
     image_set : PictureSet
-        The image set.
+        Image set to show.
     most : int
         Maximum number of thumbnails.
     seed : int, optional
@@ -306,7 +306,8 @@ def heat_pixels(picture: Image.Image, map: NDArray[np.floating[Any]], side: int)
     picture : Image
         The image.
     map : ndarray of float, shape (height, width)
-        Attention map. Its lowest value is drawn in dark violet, and its highest value in yellow.
+        Attention map for a word. Its lowest value is drawn in dark violet, and its highest value in
+        yellow.
     side : int
         Longest side of the copy, in pixels.
 

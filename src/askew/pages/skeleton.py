@@ -113,7 +113,7 @@ def page(
     sections : iterable of Section
         Sections that the method adds.
     reading : Section
-        The reading guide.
+        Reading guide of the page.
     notes : iterable of str
         Texts to show at the end of the page, and below the tables in a terminal.
     gaps : sequence of MissingNote

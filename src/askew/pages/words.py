@@ -307,7 +307,7 @@ def plural(count: int, noun: str, plural_noun: str = "") -> str:
     Parameters
     ----------
     count : int
-        Number of things.
+        Number to state before the noun.
     noun : str
         Singular form.
     plural_noun : str

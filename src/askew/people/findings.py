@@ -57,7 +57,7 @@ class GroupAgreement:
     coefficient : str
         "kappa" for Cohen's kappa of two raters, "alpha" for Krippendorff's alpha of more raters.
     agreement : Estimate or Missing
-        The coefficient.
+        Value of the coefficient.
     images, unanimous, no_majority : int
         Number of labeled images, number of images that received the same label from all raters, and
         number of images without a majority label.
@@ -369,7 +369,7 @@ class StudyAnalysis:
     Attributes
     ----------
     raters : int
-        Number of raters.
+        Number of raters whose answers are used.
     agreement : tuple of GroupAgreement
         Agreement between the raters.
     errors : tuple of LabelingErrors
