@@ -1,4 +1,4 @@
-"""Decisions between two classes, and the bias of these decisions (Saravanan et al. 2023, section 3).
+"""Bias in decisions between two classes (Saravanan et al. 2023, section 3).
 
 Decisions are an array of shape (images, pairs): 1 for the first class of the pair, 0 for the second
 class, and NaN where both classes fit equally well. Several decisions about one image are not

@@ -35,7 +35,7 @@ For resamples, EM starts at the estimate from all images.
 """
 
 PSEUDO_COUNT = 0.1
-"""Number added to each row of counts, so that no label is impossible in the estimates of R and C."""
+"""Number added to each row of counts, so that no label has a probability of 0 in R or C."""
 
 
 @dataclass(frozen=True)

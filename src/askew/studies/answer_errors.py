@@ -283,7 +283,7 @@ def _axis_change(
     after: Mapping[str, Floats],
     variant: Variant,
 ) -> SimulatedAxis | None:
-    """Compute the scores of an axis; None if an image set has no concept in one of the simulations."""
+    """Compute the scores of an axis; None if an image set has no concept in a simulation."""
     scores = []
     for frequencies in (before, after):
         compared = np.stack([frequencies[name] for name in counterfactuals])

@@ -390,7 +390,7 @@ def _report(folder: Path, content: PackContent) -> list[str]:
 
 
 def _image_faults(folder: Path, content: PackContent) -> Iterator[str]:
-    """Yield a message for each image file that is missing or does not match the SHA-256 in its name."""
+    """Yield a message for each image file that is missing or does not match its SHA-256."""
     for name, suffix in content.images.items():
         if not is_image_id(name) or suffix not in SUFFIXES.values():
             yield f"{EVIDENCE_FILE} names the image {name!r:.80}"

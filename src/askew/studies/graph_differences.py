@@ -314,7 +314,7 @@ def _association_changes(pairs: Sequence[GraphPair]) -> tuple[AssociationChange,
 
 
 def _passes(edge: Edge, graph: Graph) -> bool:
-    """Check whether a pair is an edge, using the chi-squared test and the graph's rule for edges."""
+    """Check whether a pair is an edge, using the chi-squared test and the graph's edge rule."""
     compared = edge.q if graph.edge_rule == "q" else edge.p
     return compared is not None and compared < graph.alpha
 
@@ -363,7 +363,7 @@ def _label_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
 
 
 def _deviation_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
-    """Describe why the deviations of an axis cannot be compared between two runs; None if they can."""
+    """Describe why an axis's deviations cannot be compared between two runs; None if they can."""
     if axis.open or other.open:
         return None
     if axis.distance != other.distance or not np.allclose(axis.reference, other.reference):

@@ -73,7 +73,7 @@ def first_screen(
 def _rows(
     changes: Sequence[AssociationChange], pairs: Sequence[Pair], compared: Sequence[str]
 ) -> list[b.MatrixRow]:
-    """Return a row for each pair, with the associations in the first run and in the compared runs."""
+    """Return a row for each pair, with the associations in the first and the compared runs."""
     by_place = {(change.run, change.source, change.target): change for change in changes}
     rows = []
     for source, target in pairs:

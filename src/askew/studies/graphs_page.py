@@ -227,7 +227,7 @@ def _graphs(runs: Runs, prompt: str | None, axes: Sequence[str]) -> Iterator[b.S
 
 
 def _difference_chart(runs: Runs, differences: ModelGraphs, prompt: str | None) -> b.Block:
-    """Return a chart of sensitivities for the pairs that are an edge in either run, or that differ."""
+    """Return a chart of sensitivities for pairs that are an edge in either run, or that differ."""
     shown = [
         change
         for change in differences.changes

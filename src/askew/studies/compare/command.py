@@ -176,7 +176,7 @@ def _place(output: PathOption, folders: Sequence[Path], runs: Iterable[ComparedR
 def _compared_run(
     name: str, run: AuditResult, prompts: Sequence[PromptPlan], *, with_vectors: bool
 ) -> ComparedRun:
-    """Return a run with its labeled images and, if requested, the embedding vectors of the images."""
+    """Return a run with its labeled images and, if requested, their embedding vectors."""
     sets = observed_sets(run, prompts)
     return ComparedRun(
         name=name,

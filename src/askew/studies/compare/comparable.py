@@ -103,7 +103,7 @@ def have_the_same_embedder(runs: Iterable[AuditResult]) -> bool:
 
 
 def _embedder_warnings(runs: Mapping[str, AuditResult]) -> list[str]:
-    """Return a warning if embedding scores are left out because the runs used different embedders."""
+    """Return a warning if embedding scores are left out because the embedders differ."""
     with_embedder = [run for run in runs.values() if run.findings.instruments.embedder]
     if len(with_embedder) < 2 or have_the_same_embedder(with_embedder):
         return []
@@ -166,7 +166,7 @@ def _left_out_sets(runs: Mapping[str, AuditResult], prompts: Collection[str]) ->
 def comparable_prompts(
     runs: Mapping[str, AuditPlan], generated: bool
 ) -> tuple[list[PromptPlan], list[str]]:
-    """Return the prompts that all plans share, with the axes that all plans measure in the same way.
+    """Return the prompts that all plans share, with the axes that all plans measure alike.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def _why_nothing_is_shared(
 
 
 def _check_fields(runs: Mapping[str, AuditPlan], generated: bool) -> None:
-    """Raise UsageError if a plan differs from the first plan in a field that determines the scores."""
+    """Raise UsageError if a field that determines the scores differs between the plans."""
     (first, first_plan), *others = runs.items()
     fields = [*PLAN_FIELDS]
     if generated:

@@ -1,4 +1,4 @@
-"""A comparison and its files: comparison.json, comparison.html, and comparison.toml with the runs."""
+"""A comparison and its files: comparison.json, comparison.html and comparison.toml."""
 
 import os
 from abc import abstractmethod

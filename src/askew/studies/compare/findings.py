@@ -84,7 +84,7 @@ class ScoreDifference:
 
     @property
     def of_prompt(self) -> bool:
-        """True for images of a prompt or a condition, False for counterfactual images of the axis."""
+        """True for images of a prompt or condition, False for counterfactual images of the axis."""
         return self.set is None or not self.set.startswith(f"{self.axis}: ")
 
     def tested(self, test: ExchangeTest) -> Self:

@@ -181,7 +181,7 @@ class ComparisonView:
         return {name: run_scores(run.findings) for name, run in self.comparison.runs.items()}
 
     def run_score(self, run: str, entry: ScoreDifference) -> Estimate | None:
-        """Return the score of a run from which a difference was computed; None if it is not known."""
+        """Return the score of a run from which a difference was computed; None if unknown."""
         if entry.of_runs:
             return entry.of_runs[entry.runs.index(run)]
         return self._run_scores[run].get(score_key(entry))
@@ -195,7 +195,7 @@ class ComparisonView:
         return f"{self.letter(pair[1])} − {self.letter(pair[0])}"
 
     def fact(self, name: str, run: AuditResult) -> str:
-        """Return a run's name and folder, with model and settings if the name does not contain them.
+        """Return a run's name and folder, with model and settings unless the name contains them.
 
         Only settings that differ between the runs are added.
         """
@@ -295,7 +295,7 @@ class ComparisonView:
         return fmean(known)
 
     def _charts(self, pair: RunPair, differences: Sequence[AxisDifference]) -> Iterator[b.Block]:
-        """Yield a chart of the bias differences, and one of each axis's largest share difference."""
+        """Yield charts of the bias differences and of the largest share difference on each axis."""
         biases = [difference.bias for difference in differences if difference.bias]
         shares = [difference.share for difference in differences if difference.share]
         if biases:
@@ -355,7 +355,7 @@ class ComparisonView:
         )
 
     def _find(self, pair: RunPair, place: Place, axis: str) -> AxisDifference | None:
-        """Return the difference between two runs on an axis of an image set; None if not compared."""
+        """Return the difference between two runs on an axis of a set; None if not compared."""
         for difference in self.by_pair[pair]:
             if difference.place == place and difference.axis == axis:
                 return difference
@@ -423,7 +423,7 @@ class ComparisonView:
         return b.Details(summary, blocks, anchor=_anchor(place, axis))
 
     def _axis_charts(self, pair: RunPair, place: Place, axis: str) -> Iterator[b.IntervalChart]:
-        """Yield a chart of share differences for each instrument, and a chart of all other scores."""
+        """Yield a chart of share differences for each instrument, and one of all other scores."""
         entries = [
             entry
             for entry in self.comparison.entries

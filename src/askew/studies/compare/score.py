@@ -309,7 +309,7 @@ class _PromptPair:
         return differences
 
     def concept_scores(self, instrument: str, separate_concepts: bool) -> list[ScoreDifference]:
-        """Return the differences in MAD and CAS on each axis that has counterfactuals in both runs."""
+        """Return the differences in MAD and CAS on each axis with counterfactuals in both runs."""
         axes = {axis.axis(): self._counterfactual_values(axis.name) for axis in self.prompt.axes}
         if INITIAL not in self.sets or not any(axes.values()):
             return []

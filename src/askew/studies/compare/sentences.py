@@ -131,7 +131,7 @@ def _of(difference: AxisDifference) -> str:
 
 
 def _claim(first: str, second: str, differing: Sequence[AxisDifference], where: str) -> str:
-    """Return a sentence that states that two runs differ, and the direction if it is significant."""
+    """State in a sentence that two runs differ, and in which direction if it is significant."""
     directions = [_direction(difference) for difference in differing]
     if directions[0] and len(set(directions)) == 1:
         claim = format_phrase("bias_difference", a=first, b=second, more=directions[0])
@@ -287,7 +287,7 @@ def _test(entry: ScoreDifference | None) -> str:
 
 
 def _bias(entry: ScoreDifference | None, *, with_q: bool) -> str:
-    """Describe the difference in MAD or in the deviation, with its interval; "" if it is missing."""
+    """Describe the difference in MAD or deviation, with its interval; "" if it is missing."""
     if entry is None or isinstance(entry.difference, Missing):
         return ""
     difference = entry.difference

@@ -1,4 +1,4 @@
-"""Compute differences between runs of `askew classify` from the denoising errors in their results."""
+"""Compute differences between runs of `askew classify` from the denoising errors in the results."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -74,7 +74,7 @@ class PowerQuestion:
 
 
 def largest(rows: Sequence[PowerRow], effect: float, power: float) -> int | None:
-    """Return the number of images that all axes need for a deviation and power; None if too many."""
+    """Return how many images all axes need for a deviation and power; None if too many."""
     numbers = []
     for row in rows:
         if row.effect == effect and row.power == power:

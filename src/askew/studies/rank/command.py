@@ -280,7 +280,7 @@ def _fields_of_searches(
 
 
 def _check_same_scores(first: MiningResult, other: MiningResult) -> None:
-    """Raise UsageError if the scores of a search are not comparable with those of the first search."""
+    """Raise UsageError if a search's scores are not comparable with the first search's scores."""
     # a plan leaves out empty settings
     expected = first.plan.deciding()
     actual = other.plan.deciding()

@@ -383,7 +383,7 @@ def _prompt_group(axis: str, search: str | None, with_axis: bool) -> str:
 
 
 def _agreement(findings: RankFindings) -> Iterator[b.Block]:
-    """Yield a chart of correlations with the table, and a plot of shares in images against the table."""
+    """Yield a chart of correlations with the table, and a plot of both kinds of shares."""
     if not findings.agreement:
         return
     value = findings.plan.value
@@ -417,7 +417,7 @@ def _agreement(findings: RankFindings) -> Iterator[b.Block]:
 
 
 def _share_points(findings: RankFindings) -> tuple[b.ScatterPoint, ...]:
-    """Return a point for each prompt and model: its share in the table and its share in the images."""
+    """Return a point for each prompt and model: the share in the table and in the images."""
     series = _series(findings)
     points = []
     for prompt in findings.ranked:
@@ -438,7 +438,7 @@ def _pictures(findings: RankFindings, media: Media) -> Iterator[b.Section]:
 
 
 def _prompt_blocks(findings: RankFindings, media: Media, prompt: str) -> list[b.Block]:
-    """Return each model's images, the details that the images leave out, and a map of all images."""
+    """Return each model's images, the details that they leave out, and a map of all images."""
     entries = [entry for entry in findings.ranked if entry.prompt == prompt]
     rows = [
         _model_row(media, findings, entries, model, number)

@@ -154,6 +154,6 @@ class RankPlan(ScoredPlan):
         return self.table[max(names, key=len)] if names else None
 
     def search(self, model: ModelPlan) -> MinePlan:
-        """Return the plan of an equivalent search, which scores a model's prompts in the same way."""
+        """Return the plan of a search that scores a model's prompts in the same way."""
         scored = {name: getattr(self, name) for name in ScoredPlan.model_fields}
         return MinePlan(model=model.model, model_args=model.model_args, **scored)

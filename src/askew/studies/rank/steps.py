@@ -363,7 +363,7 @@ def _scored_prompts(plan: RankPlan, gathered: RankGathered, scoring: Scoring) ->
 
 @dataclass(frozen=True)
 class _JudgedPrompts:
-    """Prompts with verdicts, ordered by decreasing bias, and the shares over all prompts together."""
+    """Prompts with verdicts, ordered by decreasing bias, and the shares over all prompts."""
 
     prompts: tuple[RankedPrompt, ...]
     over_prompts: tuple[ModelShares, ...]
@@ -441,7 +441,7 @@ def _unit(prompt: RankedPrompt) -> float:
 
 
 def size_error(prompt: RankedPrompt) -> float:
-    """Return the standard error of a prompt's `bias_size`, computed from the interval of its score."""
+    """Return the standard error of a prompt's `bias_size`, from the interval of its score."""
     score = prompt.score
     if isinstance(score, Missing) or score.low is None or score.high is None or score.level is None:
         return 0.0
