@@ -93,7 +93,7 @@ def test_an_item_that_kills_three_workers_is_named(
     assert isinstance(failure, Failure)
     assert isinstance(failure.error, ModelError)
     message = str(failure.error)
-    assert message.startswith("3 workers died while they worked on images of 'a huge castle'")
+    assert message.startswith("3 workers died while working on images of 'a huge castle'")
     assert "memory" in message
     assert "raylet" not in capfd.readouterr().out
 

@@ -193,8 +193,7 @@ def test_it_separates_the_maps_of_words_on_the_studio() -> None:
 def test_unsupported_models_are_refused_by_name(pipeline: Any, tmp_path: Any) -> None:
     with pytest.raises(
         UsageError,
-        match="contains no known occupation; name the word from which gender is separated "
-        "by --technique-arg against=WORD",
+        match="contains no known occupation; use --technique-arg against=WORD to name the word",
     ):
         latents(pipeline, Entanglement(targets=EVEN), [Request("a photo of a house", 1, 0)])
     with pytest.raises(UsageError, match="entanglement needs guidance"):

@@ -114,7 +114,7 @@ def test_another_mitigation_never_reuses_an_image(policy: PromptPolicy) -> None:
         ),
         (
             {"targets": {"gender": {"male": 1.0}}},
-            "name 1 value; give shares of at least two values",
+            "contain 1 value; give shares of at least two values",
         ),
         ({"rule": "sometimes"}, "rule"),
         ({"policies": []}, "policies"),
@@ -141,7 +141,7 @@ def test_files_that_are_not_mitigations_are_refused(tmp_path: Path, file: Path) 
         Policy.checked({"prompt": NURSE, "parts": [HALVES.parts[0].model_dump()]}, "m.toml")
     with pytest.raises(
         UsageError,
-        match="this policy is not for 'a photo of a chef'; it is for: 'a photo of a nurse'",
+        match="this policy does not apply to 'a photo of a chef'; it applies to: 'a photo of a nurse'",
     ):
         askew.load_mitigation(file).draw("a photo of a chef", 0)
 

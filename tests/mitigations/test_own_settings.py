@@ -122,19 +122,19 @@ def test_iti_gen_is_the_pipeline_with_its_states() -> None:
 @pytest.mark.parametrize("family", FAMILIES[:2])
 @pytest.mark.parametrize("name", ["guidance", "fair-diffusion", "entanglement"])
 def test_rescaled_guidance_is_refused_where_it_would_differ(family: str, name: str) -> None:
-    with pytest.raises(UsageError, match=f"{name} changes .* leave out guidance_rescale"):
+    with pytest.raises(UsageError, match=f"{name} does not work .* omit guidance_rescale"):
         latents(family, [technique(name)], guidance_rescale=0.7)
 
 
 def test_settings_are_refused_before_any_image(tmp_path: Any) -> None:
     pipeline("stable-diffusion").save_pretrained(tmp_path / "sd")
     rescaled = DiffusersModel(tmp_path / "sd", guidance_rescale=0.7)
-    with pytest.raises(UsageError, match=r"guidance changes .* guidance_rescale=0\.7"):
+    with pytest.raises(UsageError, match=r"guidance does not work .* guidance_rescale=0\.7"):
         Guidance(scale=2).wrap(rescaled)
     NegativePrompt(words=WORDS).wrap(rescaled)
     with pytest.raises(UsageError, match="cads needs guidance; set a guidance_scale above 1"):
         CADS().wrap(DiffusersModel(tmp_path / "sd", guidance_scale=1.0))
-    with pytest.raises(UsageError, match="clip_skip=1 skips some; leave out clip_skip"):
+    with pytest.raises(UsageError, match="clip_skip=1 skips some layers; omit clip_skip"):
         technique("iti-gen", pipeline("stable-diffusion").text_encoder).wrap(
             DiffusersModel(tmp_path / "sd", clip_skip=1)
         )

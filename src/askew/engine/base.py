@@ -41,7 +41,7 @@ class Engine(Protocol):
 
         An implementation keeps these promises:
 
-        - It takes items from the iterable only while its caller waits for a result, and only in the
+        - It takes items from the iterable only while the caller waits for a result, and only in the
           caller's thread. This is necessary because the iterable locks each item and reads a
           database.
         - It limits the number of items in flight, that is, items that it has taken but whose

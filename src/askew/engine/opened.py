@@ -1,4 +1,4 @@
-"""Create the engine that the option --engine names."""
+"""Create the engine that the option --engine selects."""
 
 import os
 from contextlib import AbstractContextManager, nullcontext
@@ -43,9 +43,9 @@ def opened_engine(
         If the package that the engine needs is not installed.
     """
     if workers is not None and workers < 1:
-        raise UsageError(f"--workers is {workers}. It must be at least 1")
+        raise UsageError(f"--workers is {workers}; it must be at least 1")
     if gpus_per_worker is not None and not gpus_per_worker >= 0:
-        raise UsageError(f"--gpus-per-worker is {gpus_per_worker:g}. It must be 0 or more")
+        raise UsageError(f"--gpus-per-worker is {gpus_per_worker:g}; it must be 0 or more")
     name = "local" if engine is None else engine
     if not isinstance(name, str):
         return nullcontext(name)

@@ -79,7 +79,7 @@ class Flight(Generic[Item]):
     sent
         The item in pickled form, as it was sent to the worker.
     worker
-        Worker that has the item.
+        Worker whose queue contains the item.
     deaths
         Number of workers that have died while working on the item.
     """
@@ -188,7 +188,7 @@ class RayEngine:
         return max(1, int(resources.get("CPU", 1)))
 
     def _hire(self) -> None:
-        """Ask Ray for a worker. It starts as soon as a machine has room for it."""
+        """Ask Ray for a worker, which starts as soon as a machine has room for it."""
         variables = {THREADS: os.environ.get(THREADS, "1")}
         actor = self._actor_class.options(
             num_cpus=1,
@@ -351,9 +351,9 @@ class RayCall(Generic[Item]):
         yield flight.item, reply.output
 
     def _bury(self, worker: Worker, error: RayActorError) -> Iterator[tuple[Item, Failure]]:
-        """Take back a dead worker's items.
+        """Collect a dead worker's items to repeat them, and yield those that are given up.
 
-        Count the death for the item on which the worker was working.
+        The death counts for the item on which the worker was working.
         """
         self._engine.replace(worker)
         host = worker.place.host if worker.place else "an unknown machine"
@@ -392,9 +392,9 @@ def _check_place(place: WorkerPlace) -> None:
 def _death_sentence(item: object, error: RayActorError) -> str:
     work = getattr(item, "label", "") or "the same item"
     return (
-        f"{MOST_DEATHS} workers died while they worked on {work}. This happens when memory runs out. "
-        "Use fewer --workers, smaller batches (-M batch_size=1), or machines with more memory. Ray "
-        f"reports: {_first_line(error)}. {RESUME}"
+        f"{MOST_DEATHS} workers died while working on {work}. This happens when memory runs out. "
+        "Use fewer --workers, smaller batches (-M batch_size=1), or machines with more memory. "
+        f"Ray reports: {_first_line(error)}. {RESUME}"
     )
 
 

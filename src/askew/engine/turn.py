@@ -11,7 +11,7 @@ from threading import Lock
 
 
 class Turn:
-    """Right of a single thread to use the provider.
+    """Exclusive right of one thread to use the provider.
 
     Parameters
     ----------
@@ -40,7 +40,10 @@ _TURN: ContextVar[Turn | None] = ContextVar("turn", default=None)
 
 @contextmanager
 def provider_turn(lock: "Lock | None") -> Iterator[None]:
-    """Hold the turn until the `with` block ends or `end_turn` is called. Do nothing without a lock."""
+    """Keep the turn until the `with` block ends or `end_turn` is called.
+
+    Do nothing without a lock.
+    """
     if lock is None:
         yield
         return

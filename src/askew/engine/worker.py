@@ -56,7 +56,7 @@ class LackingFiles:
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlace:
-    """Machine and process in which a worker runs, with its versions.
+    """Machine and process in which a worker runs, and its versions of Python and askew.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class WorkerProcess:
         return path in self._files or os.path.exists(path)
 
     def _receive(self, files: Mapping[str, bytes]) -> None:
-        """Write the images that the driver sent to one of the worker's folders."""
+        """Write images that were received from the driver to one of the worker's folders."""
         for path, data in files.items():
             file = Path(self._received.name) / f"{len(self._files)}{Path(path).suffix}"
             file.write_bytes(data)

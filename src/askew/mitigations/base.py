@@ -54,8 +54,8 @@ class Mitigation(PlanPart):
         for axis, shares in self.targets.items():
             if len(shares) < 2:
                 raise ValueError(
-                    f"the target shares of {axis!r} name {len(shares)} value; "
-                    "give shares of at least two values"
+                    f"the target shares of {axis!r} contain {len(shares)} value; give shares of at "
+                    "least two values"
                 )
             total = sum(shares.values())
             if min(shares.values()) < 0 or abs(total - 1) > TOLERANCE:
@@ -114,13 +114,13 @@ class Mitigation(PlanPart):
             Reason and remedy, as clauses of a sentence.
         """
         if self.method == other.method and not self.repeatable:
-            return "a model can have only a single mitigation of this technique; leave out a file"
+            return "a model can have only one mitigation with this technique; omit the other files"
         axes = sorted(self.requested_axes & other.requested_axes)
         if not axes:
             return None
         return (
-            f"both request values of {', '.join(axes)}, which may differ for the same image; "
-            "leave out a file, or give each technique axes that only this technique mitigates"
+            f"both request values of {', '.join(axes)}, and the requested values may differ for "
+            "the same image; omit one of the files, or let each technique mitigate different axes"
         )
 
     def prompt_for(self, request: Request) -> str:
@@ -162,13 +162,13 @@ class Mitigation(PlanPart):
     def fingerprint_on(self, model: Model) -> str:
         """Digest of everything in the mitigation that affects the images made by a given model.
 
-        This digest differs from `fingerprint` if earlier versions of askew made other images with
-        this mitigation and model.
+        This digest differs from `fingerprint` if earlier versions of askew made different images
+        with this mitigation and model.
         """
         return self.fingerprint
 
     def with_digest(self) -> Self:
-        """Return the mitigation with a digest of its learned content, which can reveal damage."""
+        """Return the mitigation with a digest of its learned content, which reveals damage."""
         return self
 
     def extra_files(self) -> Mapping[str, bytes]:
@@ -356,7 +356,7 @@ class MitigatedPipeline:
         Parameters
         ----------
         prompt
-            One prompt or several prompts.
+            A prompt, or a list of prompts.
         num_images_per_prompt
             Number of images for each prompt.
         **arguments

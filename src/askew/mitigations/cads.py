@@ -88,7 +88,7 @@ class CADS(Steering):
         return TextInputs(states=self._annealed(texts.states, gamma, call, "cads"), pooled=pooled)
 
     def _annealed(self, rows: Tensor, gamma: float, call: NetworkCall, *purpose: str) -> Tensor:
-        """Add noise to 2 B rows.
+        """Add noise to the B unconditional and the B conditional rows.
 
         Each combination of image and `purpose` has its own random generator.
         """
@@ -202,5 +202,5 @@ class NegativePrompt(Steering):
         return self.fingerprint
 
     def change_texts(self, texts: TextInputs, call: NetworkCall) -> TextInputs:
-        """Replace the unconditional half of the encoded texts by the encoded negative prompt."""
+        """Replace the unconditional half of the encoded texts with the encoded negative prompt."""
         return texts.with_unconditional(call.encoded_negative(self.words))

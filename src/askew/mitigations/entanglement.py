@@ -46,7 +46,7 @@ class AttributionWords:
     vectors
         Vectors of the prompt's tokens, of shape (tokens, d).
     axis, against
-        Token positions of the axis's name, and of the word from which guidance separates it.
+        Token positions of the axis's name, and of the word from which guidance separates the name.
     """
 
     vectors: Tensor
@@ -136,7 +136,7 @@ class Entanglement(Steering):
     def _overlap_gradient(
         self, network: Callable[[Tensor], Tensor], sample: Tensor, call: NetworkCall
     ) -> tuple[Tensor, Tensor]:
-        """Return the outputs, and the gradient of the overlap in the conditional latents."""
+        """Return the outputs, and the overlap's gradient with respect to conditional latents."""
         import torch
 
         from askew.measure.attention.unet import cross_attention
@@ -192,8 +192,8 @@ class Entanglement(Steering):
         known = [self.against] if self.against else occupations_in(prompt)
         if not known:
             raise UsageError(
-                f"entanglement: {prompt!r} contains no known occupation; name the word from which "
-                f"{axis} is separated by --technique-arg against=WORD"
+                f"entanglement: {prompt!r} contains no known occupation; use --technique-arg "
+                f"against=WORD to name the word from which {axis} is separated"
             )
         name = axis.replace("_", " ")
         text = attribution_text(prompt, name, known[0])

@@ -60,7 +60,7 @@ class FairDiffusion(TargetSteering):
     def cost(self) -> float:
         """Relative cost (2 + n) / 2 for n target values.
 
-        Guidance needs two evaluations, and each value needs one more.
+        Guidance needs two evaluations, and each value needs one additional evaluation.
         """
         edits = sum(len(shares) for shares in self.targets.values())
         return (2 + edits) / 2 if self.scale else 1.0

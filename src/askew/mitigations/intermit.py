@@ -1,11 +1,11 @@
 """InterMit (Shukla et al. 2025, arXiv 2505.17280): prompts state the values of a few chosen axes.
 
-The axes are chosen greedily, using the interactions between axes. Each step adds one axis, whose
-values the prompts then state in their target shares. askew adds the axis for which the predicted
-mean deviation of all axes from their references is smallest. The steps end when this predicted
-deviation reaches a bound. `askew.methods.mitigate` chooses the axes, and this module applies the
-choice. Only an abstract description of the paper's algorithm was available. Therefore, the rule
-follows this description and not the paper's code.
+The axes are chosen greedily, using the interactions between axes. Each step adds one axis: from
+then on, the prompts state its values, with their target shares. askew adds the axis for which the
+predicted mean deviation of all axes from their references is smallest. The steps end when this
+predicted deviation reaches a bound. `askew.methods.mitigate` chooses the axes, and this module
+applies the choice. Only an abstract description of the paper's algorithm was available. Therefore,
+the rule follows this description and not the paper's code.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,9 @@ class InterMit(PromptReplacement):
     def _check_steps(self) -> Self:
         unknown = [axis for axis in self.steps if axis not in self.targets]
         if unknown:
-            raise ValueError(f"the steps name {unknown[0]!r}, but it has no target shares")
+            raise ValueError(
+                f"the steps contain {unknown[0]!r}, but there are no target shares for it"
+            )
         return self
 
     def replaced_prompts(self) -> Sequence[str]:

@@ -42,14 +42,14 @@ FLOAT_BYTES = 4
 """Number of bytes in which a file stores each number of the tokens."""
 
 NEAR = 0.8
-"""Cosine similarity to the prompt. Below it, the loss pulls a learned text toward the prompt."""
+"""Cosine similarity to the prompt below which the loss pulls a learned text toward the prompt."""
 
 EQUAL = 1e-6
 """Distance below which two texts count as equal, so that their difference has no direction."""
 
 EPOCHS = 60
 STEPS = 5
-"""Steps of an epoch. Each step uses an equal part of the images of every value."""
+"""Number of steps per epoch. For every value, all steps use the same number of images."""
 
 RATE = 0.01
 """Learning rate, halved after a third of the epochs."""
@@ -64,8 +64,8 @@ class ITIGen(TargetSteering):
     Attributes
     ----------
     tokens
-        Tokens by axis. Each is an array of shape (values, 3, width), encoded in base64 as
-        little-endian single-precision numbers.
+        Tokens by axis. An axis's tokens are an array of shape (values, 3, width), encoded in base64
+        as little-endian single-precision numbers.
     width
         Width of the text encoder's embeddings.
     encoder
@@ -97,7 +97,7 @@ class ITIGen(TargetSteering):
         if self.learned_digest and self.learned_digest != self.tokens_digest:
             raise ValueError(
                 "the tokens are not those that were learned for these values: the digest differs. "
-                "You may edit the shares, but not the tokens, nor the names or order of the values. "
+                "You may edit the shares, but not the tokens or the names or order of the values. "
                 "Learn the tokens again with --technique iti-gen"
             )
         return self
@@ -136,9 +136,8 @@ class ITIGen(TargetSteering):
         super().check_class(pipeline_class, owner)
         if "text_encoder_2" in signature(pipeline_class.__init__).parameters:  # type: ignore[misc]
             raise UsageError(
-                "iti-gen: the tokens were learned with another text encoder than those of "
-                f"{pipeline_class.__name__}{owner}, which has several; use --technique "
-                "fair-diffusion"
+                "iti-gen works only with a single text encoder, but the "
+                f"{pipeline_class.__name__}{owner} has more; use --technique fair-diffusion"
             )
 
     def wrap(self, model: Model) -> Model:
@@ -153,7 +152,8 @@ class ITIGen(TargetSteering):
         if model.settings.get(LEARNED_WORDS):
             raise UsageError(
                 f"iti-gen: -M {LEARNED_WORDS} adds words to the text encoder of {model.name}, "
-                f"which then differs from the encoder of the tokens; leave out -M {LEARNED_WORDS}"
+                "which then differs from the encoder with which the tokens were learned; omit -M "
+                f"{LEARNED_WORDS}"
             )
         return steered
 
@@ -162,12 +162,12 @@ class ITIGen(TargetSteering):
         super().check_call(rescale, clip_skip)
         if clip_skip:
             raise UsageError(
-                "iti-gen learns tokens for all layers of the text encoder, but clip_skip="
-                f"{clip_skip} skips some; leave out clip_skip"
+                "iti-gen learns tokens for all layers of the text encoder, but "
+                f"clip_skip={clip_skip} skips some layers; omit clip_skip"
             )
 
     def change_texts(self, texts: TextInputs, call: NetworkCall) -> TextInputs:
-        """Replace the conditional half of the texts by texts that contain the learned tokens."""
+        """Replace the conditional half of the texts with texts that contain the learned tokens."""
         import torch
 
         learned = call.once("states", lambda: self._learned_states(call))
@@ -183,7 +183,8 @@ class ITIGen(TargetSteering):
         if encoder_digest(encoder) != self.encoder:
             kind = type(call.pipeline).__name__
             raise UsageError(
-                f"iti-gen: the tokens were learned with another text encoder than that of {kind}"
+                "iti-gen: the tokens were learned with a text encoder that differs from that of "
+                f"this {kind}; learn the tokens again for this model"
             )
         rows = []
         for request, prompt in zip(call.requests, call.prompts, strict=True):
@@ -220,8 +221,8 @@ def check_encoder(model: Any, encoder: CLIPTextModel, embedder: str) -> None:
     Parameters
     ----------
     model
-        Model with a diffusers pipeline. Only its token embeddings are read. A model from another
-        package that does not provide them is not checked here.
+        Model with a diffusers pipeline. Only its token embeddings are read. The function skips
+        models from other packages that do not provide token embeddings.
     encoder
         Text encoder of the embedder, with which askew learns tokens.
     embedder
@@ -286,7 +287,7 @@ def states_with_tokens(
     end = int((ids[0, 1:] == tokenizer.eos_token_id).int().argmax()) + 1
     if end + PLACES >= ids.shape[1]:
         raise UsageError(
-            f"iti-gen: the prompt {prompt!r} leaves no room for {PLACES} tokens; shorten it"
+            f"iti-gen: the prompt {prompt!r} leaves no room for {PLACES} tokens; shorten the prompt"
         )
     tower = encoder if hasattr(encoder, "embeddings") else encoder.text_model
 
@@ -400,7 +401,7 @@ def learn_tokens(
         Seed for the order of the images.
     checkpoint
         File in which the state after the last finished epoch is saved. A repeated call resumes from
-        this state and gives the same result. If the file is damaged, the call starts from the
+        this state and produces the same result. If the file is damaged, the call starts from the
         beginning.
     report_epochs
         Function that receives the number of epochs that finished since its last call.
@@ -418,7 +419,8 @@ def learn_tokens(
     for axis, values in pictures.items():
         if any(len(rows) == 0 for rows in values):
             raise UsageError(
-                f"iti-gen learns from images of every value, but a value of {axis!r} has no image"
+                "iti-gen needs images of every value, but there are no images of one of the "
+                f"values of {axis!r}"
             )
     learner = _TokenLearner(model, tokenizer, prompts, pictures, seed)
     state = checkpoint.read() if checkpoint is not None else None

@@ -42,7 +42,7 @@ class Policy(PlanPart):
     prompt
         The replaced prompt.
     parts
-        The prompts that replace it. Their weights sum to 1.
+        The prompts that replace this prompt. Their weights sum to 1.
     """
 
     prompt: NonEmptyText
@@ -72,7 +72,7 @@ class PromptReplacement(Mitigation):
         return prompts.union(*(self.possible_prompts(prompt) for prompt in prompts))
 
     def conflict_with(self, other: Mitigation) -> str | None:
-        """Return why another mitigation conflicts, such as a second policy for the same prompt."""
+        """Return why another mitigation conflicts, for example because it changes the prompt."""
         if not isinstance(other, PromptReplacement):
             return super().conflict_with(other)
         prompts = self.known_prompts()
@@ -82,8 +82,8 @@ class PromptReplacement(Mitigation):
         if not shared:
             return None
         return (
-            f"both have {shared[0]!r} among their prompts; plan a single policy for all axes, "
-            "as in askew mitigate PROMPT --axes gender,age"
+            f"both change the prompt {shared[0]!r}; plan a single policy for all axes, as in askew "
+            "mitigate PROMPT --axes gender,age"
         )
 
 
@@ -126,7 +126,7 @@ class PromptPolicy(PromptReplacement):
         """
         if self.policy(prompt) is None:
             known = ", ".join(repr(policy.prompt) for policy in self.policies)
-            raise UsageError(f"this policy is not for {prompt!r}; it is for: {known}")
+            raise UsageError(f"this policy does not apply to {prompt!r}; it applies to: {known}")
         return self.prompt_for(Request(prompt, seed, number))
 
     @property

@@ -95,7 +95,7 @@ def _with_first_half(rows: Tensor, row: Tensor | None) -> Tensor:
     import torch
 
     if row is None:
-        raise UsageError("the pipeline's text encoders return no pooled vector of a text")
+        raise UsageError("the pipeline's text encoders return no pooled vector for a text")
     batch = len(rows) // 2
     return torch.cat([row.to(rows).expand(batch, *rows.shape[1:]), rows[batch:]])
 
@@ -202,9 +202,9 @@ class Steering(Mitigation):
         repository = getattr(model, "repository", None)
         if repository is not None and repository.config("unet").get("time_cond_proj_dim"):
             raise UsageError(
-                f"{self.method} needs an evaluation without the prompt, but the unet of "
-                f"{model.name} takes the guidance scale as an input and makes none; use "
-                "--technique prompts"
+                f"{self.method} needs a prediction without the prompt, but the UNet of "
+                f"{model.name} takes the guidance scale as an input and never makes such a "
+                "prediction; use --technique prompts"
             )
         return super().wrap(model)
 
@@ -252,8 +252,8 @@ class Steering(Mitigation):
         """
         if self.steers_outputs and rescale:
             raise UsageError(
-                f"{self.method} changes the output to which guidance_rescale={rescale:g} would "
-                "rescale the guided output; leave out guidance_rescale"
+                f"{self.method} does not work with guidance_rescale={rescale:g}, which rescales "
+                f"the guided output to an output that {self.method} changes; omit guidance_rescale"
             )
 
     def fingerprint_on(self, model: Model) -> str:
@@ -438,15 +438,16 @@ class _SteeredNetwork:
         for steering, _ in self.steerings:
             if given.get("skip_layers"):
                 raise UsageError(
-                    f"{steering.method} does not work with skip-layer guidance; leave out "
+                    f"{steering.method} does not work with skip-layer guidance; omit "
                     "skip_guidance_layers"
                 )
             if rows < 2 * len(self.requests):
                 raise UsageError(f"{steering.method} needs guidance; set a guidance_scale above 1")
             if rows > 2 * len(self.requests):
                 raise UsageError(
-                    f"{steering.method} needs two evaluations for each image, but "
-                    f"{type(self.pipeline).__name__} makes {rows} for {len(self.requests)} images"
+                    f"{steering.method} needs two network evaluations per image, but "
+                    f"{type(self.pipeline).__name__} makes {rows} evaluations for "
+                    f"{len(self.requests)} images"
                 )
             steering.check_call(
                 rescale=getattr(self.pipeline, "_guidance_rescale", None),
@@ -573,7 +574,7 @@ def encode_text(
     text
         The text.
     tokens
-        Number of token states in the pipeline's encoded prompts. The text is encoded to the same
+        Number of token states in the pipeline's encoded prompts. The encoded text has the same
         number.
     clip_skip
         Number of CLIP's final layers to skip.

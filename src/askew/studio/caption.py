@@ -83,7 +83,7 @@ def parse(prompt: str) -> CaptionContent:
 
 
 def unheard(prompt: str) -> list[str]:
-    """Return the words in a prompt that `parse` knows but that the studio's networks seldom render.
+    """Return the words in a prompt that `parse` knows but that the studio's networks rarely render.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def unheard(prompt: str) -> list[str]:
     Returns
     -------
     list of str
-        Words that are seldom rendered, and groups of words that are seldom rendered if they occur
+        Words that are rarely rendered, and groups of words that are rarely rendered if they occur
         together.
     """
     weak = {*_UNHEARD["words"], *(_UNHEARD["with_occupation"] if parse(prompt).occupation else ())}
@@ -177,7 +177,7 @@ LEADS = frozenset("in with who on wearing working without indoors outdoors".spli
 def _phrases(prompt: str) -> Iterator[tuple[str, Mapping[str, str] | None]]:
     """Yield the longest known phrases in a prompt, with the attribute values that they state.
 
-    Function words are left out. For an unknown word, askew yields None instead of attribute values.
+    Function words are left out. An unknown word is yielded with None instead of attribute values.
     """
     words = re.findall(r"[a-z0-9'-]+", prompt.lower())
     table = lexicon()
@@ -216,9 +216,9 @@ def _occupation_names() -> dict[str, str]:
 
 
 def _options(attribute: str, value: str) -> list[tuple[str, str]]:
-    """Return the wordings for a value, and whether each is placed before or after the person.
+    """Return each wording for a value, and whether it is placed before or after the person.
 
-    It leaves out wordings that askew understands but never writes.
+    Wordings that askew understands but never writes are omitted.
     """
     before = [("before", words) for words in _BEFORE.get(attribute, {}).get(value, ())]
     after = _AFTER.get(attribute, {}).get(value, ())

@@ -186,7 +186,7 @@ def world(occupation: str | None, bias: float) -> Array:
         Strength of the planted bias, in [0, 1].
     """
     if not 0 <= bias <= 1:
-        raise UsageError(f"bias is {bias}. It must be between 0 (uniform) and 1 (stereotyped)")
+        raise UsageError(f"bias is {bias}; it must be between 0 (uniform) and 1 (stereotyped)")
     table = np.ones(tuple(len(values) for values in ATTRIBUTES.values()))
     for child, parents, logits in factors(occupation):
         never = np.isneginf(logits)

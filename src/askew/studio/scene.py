@@ -44,7 +44,7 @@ class Scene:
     Attributes
     ----------
     occupation : str, optional
-        Name of the occupation. None for a person who has no occupation's sign.
+        Name of the occupation. None for a person without the sign of an occupation.
     person : bool
         False for an empty scene, in which only `environment` and `style` are visible.
     """

@@ -31,7 +31,7 @@ _MASKS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A drawn image, with masks that mark where each part of the drawing is visible.
+    """A drawn image, with masks that show where each part of the drawing is visible.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ _TERM = re.compile(r"([-+]?[\d.]*)([a-z]*)")
 _AREAS = {"P": Canvas.polygon, "S": Canvas.blob, "M": Canvas.symmetric}
 
 Term = tuple[float, str]
-"""Factor, and name of the measure to multiply by it; a constant if the name is empty."""
+"""Factor, and name of the measure that it multiplies. With an empty name, it is a constant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,10 @@ class Shape:
     color : str
         Name of the color, or #rrggbb.
     shade : float
-        Share of white that is mixed into the color. If negative, a share of ink is mixed into it.
+        Share of white that is mixed into the color. If the number is negative, ink is mixed into
+        the color instead.
     numbers : tuple
-        Coordinates and radii of the shape. Each is a sum of terms.
+        Coordinates and radii of the shape. Each number is a sum of terms.
     """
 
     kind: str
@@ -124,8 +125,8 @@ def shapes(text: str) -> tuple[Shape, ...]:
     """Parse the shapes in a text from a data file, where semicolons separate the shapes.
 
     A shape consists of a letter, a color and numbers. The width of a line may precede the color.
-    After a slash, the width may be followed by the share of it that remains at the ends of a
-    stroke.
+    For a stroke, the width may be followed by a slash and the share of the width that remains at
+    the stroke's ends.
 
     The letters B (box), O (ellipse) and R (ring) need few numbers. A box has left, top, right and
     bottom. An ellipse or ring has the x and y of its center, and one or two radii. The other

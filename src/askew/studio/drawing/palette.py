@@ -16,7 +16,7 @@ SKIN_LIGHTNESS: Mapping[str, tuple[float, float]] = DATA["skin_lightness"]
 
 
 def named(name: str) -> Color:
-    """Return a color that a data file gives by name or as #rrggbb."""
+    """Return a color that a data file specifies by name or as #rrggbb."""
     red, green, blue = bytes.fromhex(DATA["named"].get(name, name).lstrip("#"))
     return red, green, blue
 
