@@ -161,6 +161,11 @@ def is_seeded(model: object) -> bool:
     return bool(getattr(model, "seeded", True))
 
 
+def is_called(model: object) -> bool:
+    """Check whether each image of a model is a call to a server, as of a hosted model."""
+    return hasattr(model, "concurrency")
+
+
 class WhiteBox(Model, Protocol):
     """Model whose network askew can access while the model makes images.
 

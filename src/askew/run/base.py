@@ -22,6 +22,7 @@ from askew.models.base import (
     Model,
     Request,
     Setting,
+    is_called,
     is_seeded,
 )
 from askew.models.prices import ListPrice
@@ -113,7 +114,7 @@ class ModelMaker:
         self.batch_size = model.batch_size
         self.seeded = is_seeded(model)
         self.concurrency = int(getattr(model, "concurrency", 1))
-        self.is_called = hasattr(model, "concurrency")
+        self.is_called = is_called(model)
         self.list_price: ListPrice | None = getattr(model, "list_price", None)
 
     def make(self, wanted: Sequence[PictureRequest]) -> list[MakerOutput]:
@@ -268,6 +269,8 @@ class Run(Protocol):
 
         None means that the server used the text itself or did not report a prompt.
         """
+        if not is_called(model):
+            return {text: [None] * images for text in texts}
         wanted = wanted_pictures(model, texts, images, seed)
         reports = self.store.reports(request.key for request in wanted)
         by_text: dict[str, list[str | None]] = {}

@@ -1,6 +1,6 @@
 """A run that only counts the work in a method's gather step and how much of it is already done."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -60,9 +60,10 @@ class CountingRun(Run):
         self._explanations: list[str] = []
         self._prompts = set[str]()
         self._wanted = set[str]()
-        self._asked = set[tuple[str, str, str]]()
-        self._read = set[tuple[str, str]]()
-        self._seen = set[tuple[str, str]]()
+        # by fingerprint of the instrument or reader
+        self._asked = defaultdict[str, set[tuple[str, str]]](set)
+        self._read = defaultdict[str, set[str]](set)
+        self._seen = defaultdict[str, set[str]](set)
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
         """Return stored images, and placeholders for all other images."""
@@ -76,7 +77,7 @@ class CountingRun(Run):
         self.work += Work(model_calls=len(left))
         absent = [request for request in wanted if request.key not in stored]
         for fingerprint in maker.sees:
-            self._seen |= {(fingerprint, request.key) for request in absent}
+            self._seen[fingerprint].update(request.key for request in absent)
         for request in absent:
             stored[request.key] = Picture(request.key, "", request.prompt, request.seed)
         return {request.key: stored[request.key] for request in wanted}
@@ -131,12 +132,11 @@ class CountingRun(Run):
         present = unique(pictures)
         known = self.store.answers(vqa.fingerprint, (picture.id for picture in present), questions)
         hashes = [question_hash(question) for question in questions]
-        asked = {
-            (name, key) for fingerprint, name, key in self._asked if fingerprint == vqa.fingerprint
-        }
-        new = {(picture.id, key) for picture in present for key in hashes} - asked
-        self._asked |= {(vqa.fingerprint, name, key) for name, key in new}
-        calls = self._calls(vqa, present, questions, known.keys() | asked)
+        asked = self._asked[vqa.fingerprint]
+        wanted = {(picture.id, key) for picture in present for key in hashes}
+        new = wanted - asked
+        calls = self._calls(vqa, present, questions, known.keys() | (wanted & asked))
+        asked |= new
         self.work += Work(
             questions=len(new), questions_left=len(new - known.keys()), vqa_calls=calls
         )
@@ -169,13 +169,12 @@ class CountingRun(Run):
     ) -> Rows:
         """Return an empty row for each image."""
         fingerprint = reader.fingerprint
-        new = [
-            picture for picture in unique(pictures) if (fingerprint, picture.id) not in self._read
-        ]
-        self._read |= {(fingerprint, picture.id) for picture in new}
+        already_read = self._read[fingerprint]
+        new = [picture for picture in unique(pictures) if picture.id not in already_read]
+        already_read.update(picture.id for picture in new)
         known = self.store.vectors(fingerprint, (picture.id for picture in new))
-        made_on_the_way = {name for reader_id, name in self._seen if reader_id == fingerprint}
-        available = known.keys() | made_on_the_way
+        made_on_the_way = self._seen[fingerprint]
+        available = known.keys() | {picture.id for picture in new if picture.id in made_on_the_way}
         left = len(new) - len(known)
         if isinstance(reader, Evaluator):
             each = reader.evaluations

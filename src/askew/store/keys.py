@@ -11,6 +11,8 @@ from askew.types import Question
 SEEDS = 2**63 - 1
 """The largest seed. SQLite and all random generators accept seeds from 1 to this number."""
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
 
 def picture_key(
     model_name: str, revision: str, settings: Mapping[str, Setting], prompt: str, seed: int
@@ -75,7 +77,7 @@ def derived_seed(run_seed: int, *names: str) -> int:
 
 def _digest(*parts: object) -> str:
     try:
-        text = json.dumps(parts, separators=(",", ":"), allow_nan=False)
+        text = _ENCODER.encode(parts)
     except (TypeError, ValueError) as error:
         raise UsageError(
             f"settings must be text, finite numbers or true/false, not {parts[1:]} ({error})"

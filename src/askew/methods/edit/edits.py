@@ -10,7 +10,7 @@ from PIL import Image, ImageOps
 
 from askew.methods.edit.cells import EditedGroup
 from askew.methods.edit.plan import EditPlan
-from askew.models.base import Editor, EditRequest, Restorer, Setting, is_seeded
+from askew.models.base import Editor, EditRequest, Restorer, Setting, is_called, is_seeded
 from askew.parts.sources.groups import Outcomes
 from askew.prompts.given import prompt_of
 from askew.run.base import MakerOutput, Outcome, Run, encoded, provider, report_of
@@ -145,7 +145,7 @@ def edited_groups(
         make=partial(edited, editor),
         seeded=is_seeded(editor),
         concurrency=int(getattr(editor, "concurrency", 1)),
-        is_called=hasattr(editor, "concurrency"),
+        is_called=is_called(editor),
     )
     edits = _made(run, maker, {place: sources[place[0]] for place in places}, request)
     cells = list(product(plan.words, plan.strengths))
