@@ -99,23 +99,21 @@ def wanted_pictures(
     model: Model, texts: Sequence[str], images: int, seed: int
 ) -> list[PictureRequest]:
     """Return requests for images 0 to `images` - 1 of each prompt, in the order of the prompts."""
-    return [
-        _wanted_picture(model, text, number, seed)
-        for text in dict.fromkeys(texts)
-        for number in range(images)
-    ]
-
-
-def _wanted_picture(model: Model, text: str, number: int, run_seed: int) -> PictureRequest:
-    seed = picture_seed(run_seed, text, number)
-    return PictureRequest(
-        key=picture_key(model.name, model.revision, model.settings, text, seed),
-        prompt=text,
-        seed=seed,
-        model=model.name,
-        made_by={"revision": model.revision, **model.settings},
-        number=number,
-    )
+    made_by = {"revision": model.revision, **model.settings}
+    wanted = []
+    for text in dict.fromkeys(texts):
+        for number in range(images):
+            image_seed = picture_seed(seed, text, number)
+            request = PictureRequest(
+                key=picture_key(model.name, model.revision, model.settings, text, image_seed),
+                prompt=text,
+                seed=image_seed,
+                model=model.name,
+                made_by=made_by,
+                number=number,
+            )
+            wanted.append(request)
+    return wanted
 
 
 def wanted_files(collection: Collection, filed: Sequence[FiledPicture]) -> list[PictureRequest]:
