@@ -274,7 +274,10 @@ def test_the_page_shows_mitigations() -> None:
     text = rendered(replace(shown, plan=shown.plan.model_copy(update={"mitigated": fair})))
     assert "Mitigation significantly" not in text  # no pair has a measured sensitivity
     assert "gender and age in runs/fair" in text
-    assert "as in the paper, r = 0.80 (0.61 expected without an effect, p = 0.20)" in text
+    assert (
+        "as in the paper, r = 0.80 (0.61 expected if the mitigation had no effect, p = 0.20)"
+        in text
+    )
 
 
 def test_findings_survive_a_round_trip_through_their_file(tmp_path: Path) -> None:

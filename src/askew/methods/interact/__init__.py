@@ -1,4 +1,4 @@
-"""Interactions between biases: how axes would change if another axis were uniform (BiasConnect)."""
+"""Method `interact`: measure how axes would change if another axis were uniform (BiasConnect)."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Diagrams, tables and charts on the page of `askew interact`."""
+"""Build the diagrams, tables and charts on the page of `askew interact`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -28,12 +28,12 @@ away."""
 
 
 def axes_of(graphs: Iterable[Graph]) -> list[str]:
-    """Return all axes in order of first appearance. All graphs share this layout."""
+    """Return all axes in order of first appearance. All graphs lay out their axes in this order."""
     return list(dict.fromkeys(axis.name for graph in graphs for axis in graph.axes))
 
 
 def network(graph: Graph, axes: Sequence[str], caption: str) -> b.GraphDiagram:
-    """Return the diagram of a graph. Each node also shows the effect of its axis on itself.
+    """Return the diagram of a graph. Each node also states the effect of its axis on itself.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def network(graph: Graph, axes: Sequence[str], caption: str) -> b.GraphDiagram:
 def associated_chart(graph: Graph) -> b.IntervalChart:
     """Return a chart of sensitivities.
 
-    It shows pairs that are associated or have a determined direction.
+    The chart shows all pairs that are associated or whose direction is determined.
     """
     pairs = {(edge.source, edge.target): edge for edge in (*graph.determined, *graph.drawn)}
     rows = [
@@ -72,7 +72,7 @@ def associated_chart(graph: Graph) -> b.IntervalChart:
         for edge in pairs.values()
     ]
     return b.IntervalChart(
-        "Associated pairs. Right of 0: the second axis comes closer to its reference",
+        "Associated pairs. To the right of 0, the second axis comes closer to its reference",
         "First → second axis",
         tuple(rows),
         SENSITIVITY,
@@ -92,11 +92,11 @@ def _effect_on_itself(sensitivity: E | None) -> str:
 
 
 def summary(graph: Graph) -> b.DefinitionList:
-    """Return facts that summarize a graph."""
+    """Return a list of facts that summarize a graph."""
     effects = [edge.effect for edge in graph.determined]
     directions = (
         f"{effects.count('worse')} increase and {effects.count('better')} decrease the deviation, "
-        f"of {plural(graph.tested_pairs, 'pair')}"
+        f"out of {plural(graph.tested_pairs, 'pair')}"
     )
     return b.DefinitionList(
         (
@@ -123,7 +123,7 @@ def _amplification(score: E) -> str:
 
 
 def matrix(graph: Graph, axes: Sequence[str]) -> b.Table:
-    """Return a table of sensitivities, with a row per equalized and a column per affected axis."""
+    """Return a table of sensitivities: one row per equalized axis, one column per affected axis."""
     sources = {edge.source for edge in graph.edges}
     rows = []
     for source in axes:
@@ -133,8 +133,8 @@ def matrix(graph: Graph, axes: Sequence[str]) -> b.Table:
     return b.Table(
         "Row: equalized axis. Column: affected axis. Number: Intersectional Sensitivity (IS), "
         "positive if the deviation of the column's axis decreases. The intervals hold "
-        "simultaneously for all pairs. Bold: determined direction. Shaded: also an edge of the "
-        "graph. Framed: an axis with itself.",
+        "simultaneously for all pairs. Bold: the direction is determined. Shaded: the pair is "
+        "also an edge of the graph. Framed: effect of an axis on itself.",
         ("Equalized axis", *(capital(axis_label(axis)) for axis in axes)),
         tuple(rows),
         scale="signed",
@@ -154,7 +154,7 @@ def _cell(edge: Edge | None) -> b.TableCell | None:
 
 
 def _untested_note(graph: Graph) -> str:
-    """Return a note on which pairs were not tested, and why."""
+    """Return a note on the pairs that were not tested, and why they were not."""
     pairs_by_reason: dict[str, list[str]] = {}
     for edge in graph.edges:
         if edge.untested and not edge.direct:
@@ -172,18 +172,19 @@ def over_prompts(entries: Sequence[EdgeOverPrompts], graphs: Sequence[Graph]) ->
     Parameters
     ----------
     entries
-        All pairs, summarized over the prompts.
+        Summaries of all pairs over the prompts.
     graphs
-        Graphs of the single prompts. Their sensitivities are shown behind the mean.
+        Graphs of the single prompts. The chart shows their sensitivities behind the mean.
     """
     rows = []
     for entry in associated_pairs(entries):
         rows.append(_row_over_prompts(entry, graphs, pairs=len(entries)))
     return b.IntervalChart(
         "Pairs of axes that are associated in at least one prompt (q < 0.05 by Fisher's sum over "
-        "the prompts). Edges: prompts in which the pair is an edge. Larger, smaller: prompts in "
-        "which equalizing the first axis significantly increases or decreases the deviation of "
-        "the second. Bold: effects differ significantly between prompts",
+        "the prompts). Edges: number of prompts in which the pair is an edge. Larger, smaller: "
+        "number of prompts in which equalizing the first axis significantly increases or "
+        "decreases the deviation of the second axis. Bold: the effects differ significantly "
+        "between prompts",
         "Pair",
         tuple(rows),
         "mean IS",
@@ -191,7 +192,7 @@ def over_prompts(entries: Sequence[EdgeOverPrompts], graphs: Sequence[Graph]) ->
         b.PLAIN,
         ("edges", "larger", "smaller", "q (Fisher)", "difference (q)"),
         points="one prompt",
-        interval="interval for the mean over these prompts, simultaneous across all pairs",
+        interval="interval of the mean over these prompts, simultaneous for all pairs",
     )
 
 
@@ -214,7 +215,7 @@ def _row_over_prompts(entry: EdgeOverPrompts, graphs: Sequence[Graph], pairs: in
 
 
 def with_simultaneous_interval(score: E, scores: int) -> E:
-    """Return a score with its simultaneous interval."""
+    """Return a score with its interval replaced by the simultaneous interval."""
     if isinstance(score, Missing):
         return score
     low, high = simultaneous(score, scores)
@@ -222,7 +223,7 @@ def with_simultaneous_interval(score: E, scores: int) -> E:
 
 
 def validation_charts(findings: InteractionFindings, validation: Validation) -> Iterator[b.Block]:
-    """Yield, for each prompt, the correlation between the estimated and measured effects."""
+    """Yield, for each prompt, a chart of measured and estimated effects, and their correlation."""
     worse = validation.made_worse
     pairs = 1
     if isinstance(worse, Estimate) and worse.n:

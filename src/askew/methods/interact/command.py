@@ -43,7 +43,7 @@ def interact(
 ) -> InteractionResult:
     """Measure how each bias axis would change if another axis were uniform (BiasConnect).
 
-    Images of an audit with the same store are reused.
+    If an audit with the same store already generated the images, they are reused.
 
     Examples
     --------
@@ -56,43 +56,43 @@ def interact(
     Parameters
     ----------
     prompts
-        One or more prompts. Optional with --occupations, and for a folder of images.
+        One or more prompts. You may omit them with --occupations, or for a folder of images.
     model
-        Model: studio/planted, diffusers/ID-OR-PATH, folder/PATH, … [default: studio]
+        Model under test: studio/planted, diffusers/ID-OR-PATH, folder/PATH, … [default: studio]
     occupations
-        Add the 26 occupations of BiasConnect.
+        Add prompts for the 26 occupations in the BiasConnect paper.
     plan
-        TOML file of the plan to run, such as the plan.toml of a run.
+        TOML file with the plan to run, such as the plan.toml of an earlier run.
     images
-        Images per prompt. [default: 48; 24 with studio]
+        Number of images per prompt. [default: 48; 24 with studio]
     axes
         Names of axes, separated by commas. By default, the prompt generator chooses them.
     reference
-        Reference shares: uniform, bls-2022, a CSV file, a run folder, or AXIS=VALUE:SHARE,…
-        May be repeated; later references override earlier ones. [default: uniform]
+        Reference shares: uniform, bls-2022, a CSV file, a run folder, or AXIS=VALUE:SHARE,… May be
+        given more than once; later references override earlier ones. [default: uniform]
     distance
-        Kind of distance from the reference: ordinal, nominal, values, or auto (depends on the scale
-        of the axis). [default: auto]
+        How distance from the reference is measured: ordinal, nominal, values, or auto (according to
+        the scale of the axis). [default: auto]
     edge_rule
-        Rule for when a pair of axes is an edge: q (q < 0.05, corrected over all pairs of a graph),
-        or paper (p below the paper's thresholds). [default: q]
+        Rule that decides whether a pair of axes is an edge: q (q < 0.05, corrected over all pairs
+        in a graph), or paper (p below the paper's thresholds). [default: q]
     alpha
-        A pair of axes is an edge in the graph of a prompt if p is below this value. This and the
-        next three options imply --edge-rule paper. [default: 0.0001]
+        Threshold below which p makes a pair of axes an edge in the graph of a single prompt. This
+        option and the next three imply --edge-rule paper. [default: 0.0001]
     open_threshold
-        Same as --alpha, but used with --open-answers. [default: 0.05]
+        Threshold that replaces --alpha if --open-answers is set. [default: 0.05]
     global_threshold
-        Same as --alpha, but used for the graph of all prompts together. [default: 0.00005]
+        Threshold that replaces --alpha in the graph of all prompts together. [default: 0.00005]
     least_sensitivity
-        Value that |IS| must exceed for an edge in the graph of all prompts together. [default:
-        0.03]
+        Minimum: a pair is an edge in the graph of all prompts together only if |IS| exceeds this
+        value. [default: 0.03]
     open_answers
-        Ask open questions, and count the concepts in the answers.
+        Ask open-ended questions, and count the concepts in the answers.
     no_error_correction
         Do not correct for known labeling errors of the instrument.
     mitigated
-        Model or finished run in which an axis is really mitigated, to compare with the estimates:
-        AXIS=NAME, or a name with {axis} for all axes.
+        Model or finished run in which an axis is actually mitigated. Its images are compared with
+        the estimates. Give AXIS=NAME, or a name that contains {axis} for all axes.
     mitigated_args
         Setting of the mitigated model, such as equal={axis}.
 
@@ -104,7 +104,8 @@ def interact(
     Raises
     ------
     UsageError
-        If the request cannot be met. A run that fails raises other kinds of AskewError.
+        If the request cannot be met. If the run itself fails, another subclass of AskewError is
+        raised.
     """
 
     def build() -> InteractionPlan:

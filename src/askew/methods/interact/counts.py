@@ -1,4 +1,4 @@
-"""Counts of the VQA answers over a prompt's image sets, from which BiasConnect builds its graph.
+"""Count the VQA answers about a prompt's image sets. BiasConnect builds its graph from the counts.
 
 `count_answers` counts the sets of one prompt. `pooled` adds up the counts of several prompts.
 """
@@ -20,7 +20,7 @@ from askew.stats.sensitivity import AxisPairSample
 from askew.types import Missing
 
 LEAST_FREQUENCY = 0.01
-"""Minimum number of times that a concept must occur in all image sets together to be counted."""
+"""Only concepts that occur in more than this share of all answers are counted."""
 
 Counts = NDArray[np.int64]
 
@@ -32,15 +32,15 @@ class GraphCounts:
     Attributes
     ----------
     axes : tuple of GraphAxis
-        The counted axes.
+        Axes whose answers are counted.
     initial : mapping of str to array, (prompts, m)
-        For each target axis, the counts of answers in the baseline images, per value. Arrays of
-        shape (prompts, m).
+        For each target axis, the counts of answers about the baseline images: one row per prompt,
+        one column per value.
     after : mapping of (str, str) to array, (prompts, K, m)
-        For each pair of a source and a target axis, the counts of answers about the target in each
-        counterfactual set of the source. Arrays of shape (prompts, K, m).
+        For each pair of a source and a target axis, the counts of answers on the target about the
+        images in each of the source's K counterfactual sets.
     missing : mapping of str to int
-        For each axis, the number of images without an answer, over all sets.
+        For each axis, the number of images without an answer in all sets together.
     """
 
     axes: tuple[GraphAxis, ...]
@@ -49,18 +49,18 @@ class GraphCounts:
     missing: Mapping[str, int]
 
     def pairs(self) -> list[AxisPair]:
-        """List all counted pairs of a source and a target, including an axis with itself."""
+        """List all counted pairs of a source and a target, also those of an axis with itself."""
         names = [axis.name for axis in self.axes]
         return [(x, y) for x in names for y in names if (x, y) in self.after]
 
     def contingency(self, source: str, target: str) -> Counts:
-        """Return the counts over all prompts, with source values as rows and answers as columns."""
+        """Return counts summed over prompts, with source values as rows and answers as columns."""
         return np.asarray(self.after[source, target].sum(axis=0))
 
     def pair(self, source: str, target: str) -> AxisPairSample:
-        """Return the sample of a pair of axes for `askew.stats.sensitivity`.
+        """Return the sample of a pair of axes that `askew.stats.sensitivity` needs.
 
-        With several prompts, only prompts that have answers in all sets are used.
+        If there are several prompts, only prompts that have answers in all sets are used.
         """
         axis = next(axis for axis in self.axes if axis.name == target)
         initial = self.initial[target]
@@ -98,15 +98,16 @@ def count_answers(
     instrument
         VQA model whose answers are counted.
     known_errors
-        For each axis, counts of the instrument's answers (columns) for known true values (rows), of
-        shape (m, m).
+        For each axis, counts of shape (m, m): one row per true value, one column per answer of the
+        instrument.
     distance
-        Distance between shares and the reference; "auto" chooses by the scale of the axis.
+        How distance between shares and the reference is measured. "auto" depends on the scale of
+        the axis.
 
     Returns
     -------
     GraphCounts
-        Counts of a single prompt: the first dimension of all arrays has length 1.
+        Counts of a single prompt, so the first dimension of all arrays has length 1.
     """
     errors = known_errors or {}
     graph_axes: list[GraphAxis] = []
@@ -129,7 +130,7 @@ def _baseline_counts(
 ) -> dict[str, Counts]:
     """Return the counts of each axis in the baseline set, of shape (1, m).
 
-    Empty without a baseline set.
+    The result is empty if there is no baseline set.
     """
     places = [k for k, observed in enumerate(sets) if observed.prompt.axis is None]
     if not places:
@@ -142,7 +143,7 @@ def _counterfactual_counts(
 ) -> dict[AxisPair, Counts]:
     """Return the counts for each source and target, of shape (1, K, m).
 
-    Sources with fewer than two sets are left out.
+    Sources that have fewer than two counterfactual sets are left out.
     """
     after: dict[AxisPair, Counts] = {}
     for source in counts:
@@ -154,7 +155,7 @@ def _counterfactual_counts(
 
 
 def _missing_answers(sets: Sequence[ObservedSet], axis: AxisPlan, instrument: str) -> int:
-    """Count the images without an answer about an axis, over all sets."""
+    """Count the images in all sets that have no answer about an axis."""
     asked = axis.axis()
     return sum(sum(observed.missing(instrument, asked).values()) for observed in sets)
 
@@ -166,7 +167,7 @@ def _counted_axis(
     errors: Counts | None,
     distance: str,
 ) -> tuple[GraphAxis, Counts]:
-    """Return an axis of the graph, and the counts of answers about it, of shape (sets, m)."""
+    """Return an axis of the graph, and counts of shape (sets, m) of the answers about it."""
     known_errors = None
     if axis.values:
         values = axis.values
@@ -203,7 +204,7 @@ def _counted_axis(
 def _counted_concepts(
     axis: str, sets: Sequence[ObservedSet], instrument: str
 ) -> tuple[tuple[str, ...], Counts]:
-    """Return the concepts in open answers, and their counts, of shape (sets, concepts)."""
+    """Return the concepts in open answers, and their counts of shape (sets, concepts)."""
     answers = [_known_answers(observed, axis, instrument) for observed in sets]
     merged = merge_synonyms([_concepts_of(texts) for texts in answers])
     counts = np.array([(table.counts > 0).sum(axis=0) for table in merged], dtype=np.int64)
@@ -228,7 +229,7 @@ def _uniform(values: int) -> tuple[float, ...]:
 
 
 def count_rows(table: Counts) -> tuple[CountRow, ...]:
-    """Return a table as the rows of results.json."""
+    """Convert a table to tuples of rows, as stored in results.json."""
     return tuple(tuple(row) for row in table.tolist())
 
 
@@ -236,8 +237,8 @@ def pooled(parts: Sequence[GraphCounts]) -> GraphCounts:
     """Combine the counts of several prompts (appendix A.8).
 
     An axis is pooled over all prompts in which it has the same values as in the first prompt. The
-    reference of a pooled axis is the mean of the prompts' references. Concepts of open answers are
-    joined.
+    reference of a pooled axis is the mean of the prompts' references. For open answers, the values
+    are the concepts that occur for any prompt.
     """
     axes = _pooled_axes(parts)
     initial = defaultdict[str, list[Counts]](list)
@@ -263,7 +264,7 @@ def _total_missing(parts: Sequence[GraphCounts], axis: str) -> int:
 def _spread_counts(part: GraphCounts, axes: Mapping[str, GraphAxis]) -> GraphCounts:
     """Return a prompt's counts for axes that can be pooled.
 
-    There is a column for each value that occurs in any prompt.
+    The counts have a column for each value that occurs for any prompt.
     """
     fitting = {axis.name: axis for axis in part.axes if axis.fits(axes[axis.name])}
     initial = {}
@@ -279,7 +280,7 @@ def _spread_counts(part: GraphCounts, axes: Mapping[str, GraphAxis]) -> GraphCou
 
 
 def _pooled_axes(parts: Sequence[GraphCounts]) -> dict[str, GraphAxis]:
-    """Return each axis, pooled over the prompts whose values fit those of the first prompt."""
+    """Pool each axis over the prompts in which its values match those in the first prompt."""
     fitting: dict[str, list[GraphAxis]] = {}
     for part in parts:
         for axis in part.axes:
@@ -290,7 +291,7 @@ def _pooled_axes(parts: Sequence[GraphCounts]) -> dict[str, GraphAxis]:
 
 
 def _pooled_axis(same: Sequence[GraphAxis]) -> GraphAxis:
-    """Merge versions of an axis from several prompts into one axis."""
+    """Merge an axis's versions from several prompts into one axis."""
     first = same[0]
     if first.open:
         joined = {value for axis in same for value in axis.values}
@@ -308,7 +309,7 @@ def _pooled_axis(same: Sequence[GraphAxis]) -> GraphAxis:
 def _spread(counts: Counts, values: Sequence[str], joint: Sequence[str]) -> Counts:
     """Expand the last dimension of counts from `values` to `joint` values.
 
-    Missing values count 0.
+    Values that are not in `values` get a count of 0.
     """
     spread = np.zeros((*counts.shape[:-1], len(joint)), dtype=np.int64)
     places = [joint.index(value) for value in values]

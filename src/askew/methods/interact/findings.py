@@ -15,8 +15,7 @@ from askew.parts.survey.shares import SetShares
 from askew.types import Estimate, Missing, Scale, record
 
 Effect = Literal["better", "worse", "changed"]
-"""Effect on a target axis: significantly closer to the reference, significantly further away, or
-neither."""
+"""Effect on a target axis: significantly closer to its reference, further from it, or neither."""
 
 CountRow = tuple[int, ...]
 
@@ -30,19 +29,19 @@ class GraphAxis:
     name : str
         Name of the axis.
     values : tuple of str
-        Values with which images are labeled.
+        Values that the labels of images can have.
     counterfactuals : tuple of str
-        Values of the axis' counterfactual prompts.
+        Values stated in the axis's counterfactual prompts.
     scale : Scale
         Scale of the values.
     open : bool
-        Whether the values are concepts in open answers.
+        True if the values are concepts in open answers.
     distance : str
-        Distance between shares and the reference.
+        Name of the distance between shares and the reference.
     reference : tuple of float
         Reference share of every value.
     known_errors : tuple of CountRow or None
-        Answers of the instrument (columns) to images with known true values (rows).
+        Counts of the instrument's answers (columns) about images with known true values (rows).
     reference_images : int or None
         Number of images from which the reference was computed. None if it is exact.
     """
@@ -58,19 +57,19 @@ class GraphAxis:
     reference_images: int | None = None
 
     def fits(self, other: Self) -> bool:
-        """Check whether the counts of this axis and another axis can be added up."""
+        """Check whether the counts of this axis and another axis can be summed."""
         same_values = (self.open and other.open) or self.values == other.values
         return same_values and self.counterfactuals == other.counterfactuals
 
 
 @record
 class Edge:
-    """Pair of axes: whether `target` depends on `source`, and in which direction `target` changes.
+    """Pair of axes, with tests of whether `target` depends on `source` and how `target` changes.
 
     Attributes
     ----------
     source, target : str
-        Axis that the counterfactual prompts change, and axis that the answers describe.
+        Axis that the counterfactual prompts change, and axis about which the answers are.
     chi2, dof, p, draws, cramers_v : float or int or None
         Pearson's chi-squared test (section 3.3). None if the pair was not tested.
     untested : Missing or None
@@ -78,18 +77,18 @@ class Edge:
     q : float or None
         q-value of the test, corrected over all pairs of different axes.
     sensitivity : E
-        Bias-corrected Intersectional Sensitivity (IS, Eq. 4): the decrease of the target's
+        Bias-corrected Intersectional Sensitivity (IS, Eq. 4): the decrease in the target's
         deviation from its reference, in [-1, 1].
     simultaneous : tuple of (float, float) or None
         Interval of IS that holds simultaneously for all pairs of different axes in all graphs of
         the run.
     plug_in : float or None
-        IS computed by Eq. 4 from the labeled shares, without bias correction.
+        IS computed from the labeled shares by Eq. 4, without bias correction.
     as_read : float or None
         Bias-corrected interaction strength before the correction for labeling errors; None if
         labeling errors were not corrected.
     significant : bool
-        Whether the pair is an edge of the graph.
+        True if the pair is an edge of the graph.
     """
 
     source: str
@@ -109,22 +108,22 @@ class Edge:
 
     @property
     def direct(self) -> bool:
-        """Check whether this is the effect of an axis on itself."""
+        """True if this is the effect of an axis on itself."""
         return self.source == self.target
 
     @property
     def drawn(self) -> bool:
-        """Check whether this is an edge between different axes whose sensitivity is known."""
+        """True if this is an edge between different axes and its sensitivity is known."""
         return self.significant and not self.direct and isinstance(self.sensitivity, Estimate)
 
     @property
     def size(self) -> float:
-        """|IS|, or 0 if it is missing."""
+        """|IS|; 0 if IS is missing."""
         return abs(self.sensitivity.value) if isinstance(self.sensitivity, Estimate) else 0.0
 
     @property
     def effect(self) -> Effect:
-        """Direction of the effect, as determined by the simultaneous interval."""
+        """Direction of the effect, determined from the simultaneous interval."""
         low, high = self.simultaneous or (0.0, 0.0)
         if low > 0:
             return "better"
@@ -132,7 +131,7 @@ class Edge:
 
     @property
     def simultaneous_estimate(self) -> E:
-        """The sensitivity with its simultaneous interval."""
+        """Sensitivity with its simultaneous interval."""
         estimate = self.sensitivity
         if isinstance(estimate, Missing) or self.simultaneous is None:
             return estimate
@@ -143,17 +142,17 @@ class Edge:
 
 @record
 class RecordedCounts:
-    """Counts from which a graph was computed, added up over its prompts.
+    """Counts from which a graph was computed, summed over its prompts.
 
     Attributes
     ----------
     initial : mapping of str to CountRow
-        For each target, the counts of answers in the baseline images, per value.
+        For each target, the count of answers per value about the baseline images.
     after : mapping of str to mapping of str to tuple of CountRow
-        For each source and target, one row of counts of answers per counterfactual prompt of the
+        For each source and target, the counts of answers: one row per counterfactual prompt of the
         source.
     missing : mapping of str to int
-        For each target, the number of images without an answer, over all sets.
+        For each target, the number of images without an answer in all sets together.
     """
 
     initial: Mapping[str, CountRow]
@@ -163,18 +162,19 @@ class RecordedCounts:
 
 @record
 class Graph:
-    """Effects of axes on each other, in the images of one prompt or of all prompts together.
+    """Effects of axes on each other in the images of one prompt, or of all prompts together.
 
     Attributes
     ----------
     scope : "prompt" or "global"
-        Whether the graph describes one prompt or all prompts together.
+        "prompt" if the graph describes a single prompt, "global" if it describes all prompts
+        together.
     prompt : str or None
-        The prompt. None for all prompts together.
+        Text of the prompt. None for all prompts together.
     instrument : str
         VQA model that labeled the images.
     edge_rule : "q" or "paper"
-        Whether `alpha` is compared with q or with p of the chi-squared test.
+        "q" if `alpha` is compared with q of the chi-squared test, "paper" if it is compared with p.
     alpha : float
         A pair is an edge if its q or p is below this level, in (0, 1).
     least_sensitivity : float
@@ -182,7 +182,7 @@ class Graph:
     axes : tuple of GraphAxis
         Axes of the graph.
     edges : tuple of Edge
-        All pairs of axes, including pairs that are not edges of the graph.
+        All pairs of axes, including those that are not edges of the graph.
     most_influenced : str or None
         Axis that depends on the largest number of other axes (MaxInf).
     most_influential : str or None
@@ -192,7 +192,7 @@ class Graph:
     negative_share : E
         Share of pairs of different axes with IS < 0 (appendix A.5).
     counts : RecordedCounts
-        Counts behind the graph.
+        Counts from which the graph was computed.
     """
 
     scope: Annotated[Literal["prompt", "global"], IdentifyingField(False)]
@@ -216,7 +216,7 @@ class Graph:
 
     @property
     def edge_count(self) -> int:
-        """Number of edges between different axes, with or without a sensitivity."""
+        """Number of edges between different axes, including edges without a known sensitivity."""
         return sum(edge.significant and not edge.direct for edge in self.edges)
 
     @property
@@ -232,14 +232,14 @@ class Graph:
         )
 
     def edge(self, source: str, target: str) -> Edge | None:
-        """Return the pair with this source and target."""
+        """Return the pair of the given source and target, or None if there is no such pair."""
         for edge in self.edges:
             if (edge.source, edge.target) == (source, target):
                 return edge
         return None
 
     def axis(self, name: str) -> GraphAxis:
-        """Return an axis by its name."""
+        """Return the axis with the given name."""
         return next(axis for axis in self.axes if axis.name == name)
 
 
@@ -249,7 +249,7 @@ def _strongest_first(edges: Iterable[Edge]) -> list[Edge]:
 
 @record
 class EdgeOverPrompts:
-    """A pair of different axes, summarized over the graphs of all prompts.
+    """Summary of a pair of different axes over the graphs of all prompts.
 
     Attributes
     ----------
@@ -260,16 +260,16 @@ class EdgeOverPrompts:
     edges : int
         Number of prompts in which the pair is an edge.
     better, worse : int
-        Number of prompts in which `target` comes significantly closer to its reference, or moves
-        significantly further from it, if `source` is uniform.
+        Number of prompts in which making `source` uniform moves `target` significantly closer to
+        its reference (`better`) or significantly further from it (`worse`).
     mean : E
-        Mean IS over the prompts.
+        IS averaged over the prompts.
     p, q : float or None
-        Test of the null hypothesis that `target` depends on `source` in no prompt, by Fisher's sum
-        of log p. q is corrected over all pairs.
+        p and q of a test of the null hypothesis that `target` does not depend on `source` in any
+        prompt, based on Fisher's sum of log p. q is corrected over all pairs.
     differ_p, differ_q : float or None
-        Test of the null hypothesis that IS is the same in all prompts, by Cochran's Q. q is
-        corrected over all pairs.
+        p and q of a test of the null hypothesis that IS is the same in all prompts, based on
+        Cochran's Q. q is corrected over all pairs.
     """
 
     source: str
@@ -287,7 +287,7 @@ class EdgeOverPrompts:
 
 @record
 class ValidatedEdge:
-    """IS of a pair of axes, as estimated from counterfactual prompts and as measured.
+    """IS of a pair of axes, estimated from counterfactual prompts and measured with a mitigation.
 
     Attributes
     ----------
@@ -306,7 +306,7 @@ class ValidatedEdge:
 
 @record
 class ValidatedPrompt:
-    """Edges of a prompt between different axes whose source axis was really mitigated.
+    """Edges of a prompt, between different axes, whose source axis was actually mitigated.
 
     Attributes
     ----------
@@ -325,9 +325,9 @@ class ValidatedPrompt:
 
 @record
 class Validation:
-    """Estimated effects compared with a real mitigation (Eq. 5-8, Table 1).
+    """Comparison of estimated effects with an actual mitigation (Eq. 5-8, Table 1).
 
-    The measurements use separate baseline images.
+    The measured effects are computed from separate baseline images.
 
     Attributes
     ----------
@@ -338,10 +338,11 @@ class Validation:
     overall_correlation : E
         Correlation over the edges of all prompts.
     paper_correlation : E
-        Correlation over the same edges as in the paper, with estimates and measurements that share
-        the baseline images. `null` is its mean if the mitigation had no effect.
+        Correlation over the same edges, computed as in the paper: estimates and measurements share
+        the baseline images. Its `null` is the mean correlation that would result if the mitigation
+        had no effect.
     made_worse : E
-        Share of pairs of different axes in which mitigating the source moved the target further
+        Share of pairs of different axes for which mitigating the source moved the target further
         from its reference (appendix A.5).
     """
 
@@ -361,19 +362,20 @@ class InteractionFindings(Head):
     plan : InteractionPlan
         The plan.
     missing_pictures : tuple of MissingPictures
-        Tests whether images are missing more often in some image sets than in others.
+        Tests of whether images are missing more often in some image sets than in others.
     shares : tuple of SetShares
         Shares in the baseline images, and in the images of conditions.
     confusion : tuple of Confusion
         Instrument labels compared with true values.
     biasconnect : tuple of Graph
-        Graphs. With several prompts, the graph of all prompts together comes first.
+        Graphs of single prompts. If there are several prompts, the graph of all prompts together
+        comes first.
     over_prompts : tuple of EdgeOverPrompts
         Pairs of axes over all prompts; empty for a single prompt.
     validation : Validation or None
-        Comparison with a real mitigation, if there was one.
+        Comparison with an actual mitigation; None if the run has none.
     shares_over_prompts : tuple of SharesOverPrompts
-        Shares of all prompts together. Empty with one prompt.
+        Shares in the images of all prompts together. Empty with one prompt.
     """
 
     plan: InteractionPlan
@@ -386,12 +388,12 @@ class InteractionFindings(Head):
     shares_over_prompts: tuple[SharesOverPrompts, ...] = ()
 
     def graph(self, prompt: str | None = None) -> Graph:
-        """Return the graph of a prompt.
+        """Return the graph of a prompt or of all prompts together.
 
         Parameters
         ----------
         prompt
-            The prompt; by default all prompts together, or the only prompt.
+            The prompt. By default, all prompts together or, if there is only one, that prompt.
 
         Raises
         ------
@@ -402,7 +404,7 @@ class InteractionFindings(Head):
             if prompt in (None, graph.prompt):
                 return graph
         known = ", ".join(repr(planned.text) for planned in self.plan.prompts)
-        raise UsageError(f"the run has no graph of {prompt!r}. Its prompts are: {known}")
+        raise UsageError(f"the run contains no graph of {prompt!r}. Its prompts are: {known}")
 
 
 @dataclass(frozen=True)
@@ -421,10 +423,10 @@ class InteractionResult(Result[InteractionPlan, InteractionFindings]):
         Parameters
         ----------
         source, target
-            `source` is made uniform. The deviation of `target` from its reference then decreases by
-            IS.
+            Names of the axes. If `source` is made uniform, the deviation of `target` from its
+            reference decreases by IS.
         prompt
-            The prompt; by default all prompts together, or the only prompt.
+            The prompt. By default, all prompts together or, if there is only one, that prompt.
 
         Raises
         ------
@@ -433,5 +435,5 @@ class InteractionResult(Result[InteractionPlan, InteractionFindings]):
         """
         edge = self.graph(prompt).edge(source, target)
         if edge is None:
-            raise UsageError(f"the graph has no pair of the axes {source!r} and {target!r}")
+            raise UsageError(f"the graph contains no pair of the axes {source!r} and {target!r}")
         return edge.sensitivity

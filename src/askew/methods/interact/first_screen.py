@@ -1,4 +1,4 @@
-"""First screen of the page of `askew interact`: how axes affect each other, with images."""
+"""Build the first screen of the page of `askew interact`: effects between axes, and images."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,17 +14,17 @@ from askew.stats.intervals import ends
 from askew.types import Estimate
 
 SHOWN = 24
-"""Number of images in each column."""
+"""Maximum number of images in each column."""
 
 SINGLE_PAIR = 0.1
 DETERMINED = 0.8
-"""Strength of shading for effects significant only as a single pair, and for all pairs at once."""
+"""Strength of shading for effects significant as a single pair, and for determined effects."""
 
 KEYS = (
-    ("under-4 framed", "closer to the reference: direction determined for all pairs at once"),
-    ("over-4 framed", "further from the reference: direction determined"),
-    ("under-1", "closer, as a single pair only"),
-    ("over-1", "further, as a single pair only"),
+    ("under-4 framed", "closer to the reference: the direction is determined"),
+    ("over-4 framed", "further from the reference: the direction is determined"),
+    ("under-1", "closer: significant only for this single pair"),
+    ("over-1", "further: significant only for this single pair"),
     ("none", "not determined"),
 )
 
@@ -42,7 +42,8 @@ def first_screen(findings: InteractionFindings, media: Media) -> b.FirstScreen:
     Returns
     -------
     FirstScreen
-        With several prompts, the heat map summarizes the pairs of axes over the prompts.
+        The first screen. If there are several prompts, it also has a chart that summarizes the
+        pairs of axes over the prompts.
     """
     graph, *single_prompts = findings.biasconnect
     heat_map = effects_matrix(graph)
@@ -63,7 +64,7 @@ def _as_generated(findings: InteractionFindings, media: Media) -> tuple[b.Sorted
 
 
 def effects_matrix(graph: Graph) -> b.ScoreMatrix:
-    """Return the sensitivities of a graph as a heat map of equalized axes and affected axes."""
+    """Return a heat map of sensitivities: a row per equalized, a column per affected axis."""
     sources = list(dict.fromkeys(edge.source for edge in graph.edges))
     targets = list(dict.fromkeys(edge.target for edge in graph.edges))
     rows = []
@@ -85,7 +86,7 @@ def effects_matrix(graph: Graph) -> b.ScoreMatrix:
 
 
 def _kind(edge: Edge) -> str:
-    """Return the kind of an effect: a key of `KEYS`."""
+    """Return the key in `KEYS` that describes an effect."""
     if edge.effect != "changed":
         return "under-4 framed" if edge.effect == "better" else "over-4 framed"
     if isinstance(edge.sensitivity, Estimate):
@@ -117,7 +118,7 @@ def _cell(edge: Edge | None) -> b.MatrixCell | None:
 def _before_and_after(
     findings: InteractionFindings, media: Media, graph: Graph
 ) -> Iterator[b.SortedImages]:
-    """Yield images for the strongest effect: as generated, and with one axis made uniform."""
+    """Yield images that show the strongest effect: as generated, and with one axis made uniform."""
     candidates = graph.determined or graph.drawn
     if not candidates:
         return
@@ -137,16 +138,16 @@ def _before_and_after(
     target = axis_label(edge.target)
     source = axis_label(edge.source)
     yield b.SortedImages(
-        f"{capital(target)} labels, before and with {source} uniform",
+        f"{capital(target)} labels, as generated and with {source} uniform",
         (before, after),
-        f"First {SHOWN} images each; counts include all images.",
+        f"Each column shows its first {SHOWN} images. The counts include all images.",
     )
 
 
 def _uniform_column(
     sets: Sequence[PictureSet], media: Media, graph: Graph, edge: Edge
 ) -> b.ImageColumn:
-    """Return the images of an axis's counterfactuals, sorted by their label on another axis."""
+    """Return the counterfactual images of an axis, sorted by their label on another axis."""
     values = graph.axis(edge.target).values
     of_source = [
         image_set

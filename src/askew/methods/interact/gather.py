@@ -1,4 +1,4 @@
-"""Images and answers that `askew interact` needs, for the prompts and for mitigated models."""
+"""Collect the images and answers that `askew interact` needs, also from mitigated models."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,26 +28,26 @@ from askew.types import Prompt
 
 @dataclass(frozen=True)
 class InteractionGathered(SurveyData):
-    """Images and answers of a run.
+    """All data that a run of `askew interact` obtained.
 
     Attributes
     ----------
     mitigated : mapping of str to MitigatedCounts
-        For each prompt, counts of answers in the images in which an axis is mitigated.
+        For each prompt, counts of the answers about images in which an axis is mitigated.
     """
 
     mitigated: Mapping[str, MitigatedCounts]
 
 
 def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
-    """Obtain and label all image sets of all prompts, and the images of mitigated models.
+    """Generate and label all image sets of all prompts, and the images of mitigated models.
 
     Parameters
     ----------
     plan
         The plan.
     run
-        The run, which stores images and answers.
+        Run that stores images and answers.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
 def _mitigated(
     plan: InteractionPlan, source: Source, reader: SurveyReader
 ) -> dict[str, MitigatedCounts]:
-    """Return the counts for mitigated images, for each prompt that has such images."""
+    """Return the counts for mitigated images, keyed by prompt; prompts without any are left out."""
     runs = {
         name: recorded_shares(Path(name))
         for name in sorted(set(plan.mitigated.values()))
@@ -91,8 +91,8 @@ def _mitigated(
     if not mitigated:
         texts = ", ".join(prompt.text for prompt in plan.prompts)
         raise UsageError(
-            f"the runs of --mitigated contain no prompt of this plan: {texts}. "
-            "Name runs of the same prompts"
+            f"the runs given with --mitigated contain none of the prompts in this plan: {texts}. "
+            "Give runs with the same prompts"
         )
     return mitigated
 
@@ -107,7 +107,7 @@ def _mitigated_of_prompt(
     runs: Mapping[str, tuple[SetShares, ...]],
     drawn: Mapping[str, Mapping[str, GraphCounts]],
 ) -> dict[str, GraphCounts]:
-    """Return the counts for a prompt's mitigated images, keyed by mitigated axis."""
+    """Return the counts for a prompt's mitigated images, keyed by the mitigated axis."""
     counts: dict[str, GraphCounts] = {}
     for axis in prompt.axes:
         if axis.name not in plan.mitigated:
@@ -123,7 +123,7 @@ def _mitigated_of_prompt(
 
 
 def _mitigated_model(plan: InteractionPlan, axis: str) -> Model:
-    """Open the model that mitigates an axis."""
+    """Open the model in which an axis is mitigated."""
     name = plan.mitigated[axis]
     settings = {}
     for key, value in plan.mitigated_args.items():
@@ -131,8 +131,8 @@ def _mitigated_model(plan: InteractionPlan, axis: str) -> Model:
     model = mitigations.open_model(name, settings)
     if not isinstance(model, Model):
         raise UsageError(
-            f"--mitigated {axis}={name} names a folder of existing images. "
-            "It needs a model, or the folder of a finished run"
+            f"--mitigated {axis}={name} is a folder of existing images. Give a model, or the "
+            "folder of a finished run"
         )
     return model
 
@@ -144,9 +144,9 @@ def _counts_of_model(
     model: Model,
     purpose: str,
 ) -> dict[str, GraphCounts]:
-    """Label further images for each prompt, and return the counts, keyed by prompt.
+    """Generate and label further images for each prompt, and return the counts, keyed by prompt.
 
-    The seed of the images makes them independent of all other images.
+    The images have seeds of their own, so they are independent of all other images.
     """
     seed = derived_seed(plan.seed, "mitigated", purpose)
     texts = [prompt.text for prompt in prompts]

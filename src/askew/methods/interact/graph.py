@@ -1,12 +1,12 @@
-"""Graphs of how one bias axis affects others (BiasConnect, Chinchure et al., 2025).
+"""Build graphs of how bias axes affect each other (BiasConnect, Chinchure et al., 2025).
 
 The counterfactual sets of an axis, taken together, represent a model in which that axis is uniform.
 For every ordered pair of axes, including an axis with itself, this module answers two questions:
 
-1. Does the target axis depend on the source axis? This is decided by Pearson's chi-squared test on
-a table with a row for each counterfactual set and a column for each answer (section 3.3).
-2. Does the target come closer to its reference? Intersectional Sensitivity measures this (section
-3.4, `askew.stats.sensitivity`).
+1. Does the target axis depend on the source axis? Pearson's chi-squared test decides, on a table
+with a row for each counterfactual set and a column for each answer (section 3.3). 2. Does the
+target come closer to its reference? Intersectional Sensitivity measures by how much (section 3.4,
+`askew.stats.sensitivity`).
 
 `edges` tests and measures all pairs, `graphs` summarizes the pairs of each prompt, and
 `over_prompts` compares the graphs of several prompts. Sensitivities are corrected for known
@@ -50,8 +50,10 @@ from askew.types import Estimate, Missing
 NO_BASELINE = Missing("not_asked", "the prompt itself has no images")
 
 FEW_DRAWS = 99
-"""Number of permutations drawn first by a test whose p is not shown. They suffice for most
-pairs."""
+"""Number of permutations that a test draws first if its p is not reported.
+
+They suffice for most pairs.
+"""
 
 Sensitivities = Mapping[AxisPair, Estimate | Missing]
 Tests = Mapping[AxisPair, ChiSquare | Missing]
@@ -62,17 +64,17 @@ CountsByPrompt = Mapping[str | None, GraphCounts]
 
 @dataclass(frozen=True, slots=True)
 class EdgeRule:
-    """Rule by which a pair of axes is an edge of a graph.
+    """Rule that decides whether a pair of axes is an edge of a graph.
 
     Attributes
     ----------
     name : "q" or "paper"
         Whether `alpha` is compared with q or with p of the chi-squared test. The effect of an axis
-        on itself has no q, so its p is compared instead.
+        on itself has no q, so p is used instead.
     alpha : float
-        Level in (0, 1). The target depends on the source if q or p is below it.
+        Level in (0, 1). The target depends on the source if q or p is below this level.
     least_sensitivity : float
-        Value that |IS| must exceed for an edge; 0 for no minimum.
+        Value that |IS| must exceed for the pair to be an edge; 0 for no minimum.
     """
 
     name: Literal["q", "paper"]
@@ -81,7 +83,7 @@ class EdgeRule:
 
 
 def edge_rule(counts: GraphCounts, plan: InteractionPlan, prompt: str | None) -> EdgeRule:
-    """Return the rule for the edges of a graph.
+    """Return the rule that decides which pairs are edges of a graph.
 
     In the paper, open answers use a different alpha (appendix A.4). The graph of all prompts
     together uses yet another alpha, and a minimum |IS| (appendix A.8).
@@ -100,26 +102,26 @@ def edges(
 ) -> dict[str | None, tuple[Edge, ...]]:
     """Test and measure every pair of axes of every prompt.
 
-    The sensitivities of all prompts are computed from the same random draws. This saves more than
-    half of the time. An axis affects itself by construction, because its counterfactual sets differ
-    on this axis. The test of this effect is therefore left out of the family of q, and its
-    sensitivity belongs to a separate family.
+    The sensitivities of all prompts are computed from the same random draws, which more than halves
+    the computing time. An axis affects itself by construction, because its counterfactual sets
+    differ on this axis. The test of this effect is therefore excluded from the correction for q,
+    and the sensitivities of such effects are corrected separately.
 
     Parameters
     ----------
     counted
-        Counts by prompt.
+        Counts, keyed by prompt.
     plan
-        The plan, which contains the rules for edges.
+        Plan of the run, which contains the rules for edges.
     scoring
         Instrument, seed, number of draws and confidence level.
     rng
-        Random generator for the draws of sensitivities.
+        Random generator for the sensitivities.
 
     Returns
     -------
     dict of str or None to tuple of Edge
-        All pairs of axes, for each prompt.
+        All pairs of axes, keyed by prompt.
     """
     sensitivities = _sensitivities(counted, scoring, rng)
     pairs_at_once = sum(_known_between(of_prompt) for of_prompt in sensitivities.values())
@@ -146,14 +148,16 @@ def edges(
 
 @dataclass(frozen=True, slots=True)
 class PairPoint:
-    """Result for a pair of different axes, without an interval. It takes a hundredth of the time.
+    """Result for a pair of different axes, without an interval.
+
+    Computing it takes a hundredth of the time.
 
     Attributes
     ----------
     is_edge : bool
         Whether the pair is an edge of the graph.
     sensitivity : float
-        Bias-corrected IS, NaN if it is missing.
+        Bias-corrected IS; NaN if it is missing.
     """
 
     is_edge: bool
@@ -165,14 +169,14 @@ def pair_points(
 ) -> dict[AxisPair, PairPoint]:
     """Test all pairs of different axes, and compute their sensitivities without intervals.
 
-    Permutation tests end as soon as it is nearly certain whether the pair is an edge.
+    Permutation tests stop as soon as it is nearly certain whether the pair is an edge.
 
     Parameters
     ----------
     counts
         Counts of the prompt.
     plan
-        The plan, which contains the rule for edges.
+        Plan of the run, which contains the rule for edges.
     prompt
         The prompt; None for all prompts together.
     scoring
@@ -197,7 +201,7 @@ def pair_points(
 def _sensitivities(
     counted: CountsByPrompt, scoring: Scoring, rng: np.random.Generator
 ) -> dict[str | None, dict[AxisPair, Estimate | Missing]]:
-    """Estimate the sensitivities of all pairs in all prompts, from the same random draws."""
+    """Estimate the sensitivities of all pairs in all prompts, using the same random draws."""
     places = [
         (prompt, pair)
         for prompt, counts in counted.items()
@@ -233,11 +237,11 @@ def _tests(
     *,
     briefly: bool = False,
 ) -> dict[AxisPair, ChiSquare | Missing]:
-    """Test pairs of axes for dependence.
+    """Test whether the target of each pair of axes depends on its source.
 
-    The nearer p is to the threshold, the more tables a permutation test draws. For q, the threshold
-    is the smallest level with which Benjamini and Hochberg's method compares p. Brief tests draw
-    fewer tables.
+    A permutation test draws more tables the nearer p is to the threshold. For q, the threshold is
+    the smallest level with which the Benjamini-Hochberg method compares p. Brief tests draw fewer
+    tables.
     """
     threshold = rule.alpha
     if rule.name == "q":
@@ -258,7 +262,7 @@ def _tests(
 
 
 def _p_of_tests(tests: Tests) -> dict[AxisPair, float | None]:
-    """Return the p-values for pairs of different axes. These tests form one family."""
+    """Return the p-values of the tests on pairs of different axes. These tests form one family."""
     return {
         (source, target): test.p
         for (source, target), test in tests.items()
@@ -269,7 +273,7 @@ def _p_of_tests(tests: Tests) -> dict[AxisPair, float | None]:
 def _with_q(sensitivities: Sensitivities) -> dict[AxisPair, Estimate | Missing]:
     """Add q-values.
 
-    Effects of axes on themselves and effects on other axes are separate families.
+    Effects of axes on themselves belong to a separate family of tests.
     """
     direct: dict[AxisPair, float | None] = {}
     between: dict[AxisPair, float | None] = {}
@@ -294,7 +298,7 @@ def _edge(
     pairs_at_once: int,
     rule: EdgeRule,
 ) -> Edge:
-    """Combine the results of one pair of axes, and decide whether it is an edge."""
+    """Combine the results for a pair of axes, and decide whether the pair is an edge."""
     value = estimate.value if isinstance(estimate, Estimate) else math.nan
     edge = Edge(
         source=pair[0],
@@ -347,13 +351,13 @@ def _is_edge(
 def _simultaneous_interval(
     estimate: Estimate, counts: GraphCounts, pair: AxisPair, pairs: int
 ) -> tuple[float, float]:
-    """Widen an interval so that the intervals of `pairs` pairs hold simultaneously."""
+    """Widen an interval so that the intervals for `pairs` pairs are simultaneously valid."""
     low, high = simultaneous(estimate, pairs)
     return max(low, least_possible(counts.pair(*pair))), min(high, 1.0)
 
 
 def _plug_in(counts: GraphCounts, pair: AxisPair) -> float:
-    """Compute Equation 4 from the labeled shares, without bias correction."""
+    """Compute IS from the labeled shares by Equation 4, without bias correction."""
     sample = counts.pair(*pair)
     before = np.sum(sample.initial, axis=0)
     after = normalised(counts.contingency(*pair)).mean(axis=0)
@@ -361,7 +365,7 @@ def _plug_in(counts: GraphCounts, pair: AxisPair) -> float:
 
 
 def _value_as_read(counts: GraphCounts, pair: AxisPair) -> float | None:
-    """Return the value before the correction for labeling errors; None if nothing was corrected."""
+    """Return IS before the correction for labeling errors; None if errors were not corrected."""
     sample = counts.pair(*pair)
     if sample.confusion is None:
         return None
@@ -370,14 +374,14 @@ def _value_as_read(counts: GraphCounts, pair: AxisPair) -> float | None:
 
 
 def graphs(counted: CountsByPrompt, plan: InteractionPlan, scoring: Scoring) -> list[Graph]:
-    """Return the graph of each prompt, and the graph of all prompts together if it was counted.
+    """Return the graph of each prompt and, if `counted` contains it, of all prompts together.
 
     Parameters
     ----------
     counted
-        Counts by prompt.
+        Counts, keyed by prompt.
     plan
-        The plan, which contains the rules for edges.
+        Plan of the run, which contains the rules for edges.
     scoring
         Instrument, seed, number of draws and confidence level.
 
@@ -404,7 +408,7 @@ def graphs(counted: CountsByPrompt, plan: InteractionPlan, scoring: Scoring) -> 
 def _null_sizes(
     counts: GraphCounts, edges_of_prompt: Iterable[Edge], prompt: str | None, scoring: Scoring
 ) -> dict[AxisPair, NDArray[np.float64]]:
-    """Simulate |IS| of measured pairs of different axes, under the null hypothesis of no effect."""
+    """Simulate |IS| for pairs of different axes under the null hypothesis of no effect."""
     effects = _effects_between(edges_of_prompt)
     samples = {pair: counts.pair(*pair) for pair in effects}
     rng = scoring.rng(prompt or "", scoring.instrument, "amplification")
@@ -420,7 +424,7 @@ def _graph(
     rule: EdgeRule,
     instrument: str,
 ) -> Graph:
-    """Summarize the pairs of axes of one graph."""
+    """Summarize the pairs of axes in a graph."""
     significant = [edge for edge in edges_of_prompt if edge.significant and not edge.direct]
     effects = _effects_between(edges_of_prompt)
     return Graph(
@@ -450,7 +454,7 @@ def _effects_between(edges_of_prompt: Iterable[Edge]) -> dict[AxisPair, Estimate
 
 
 def _recorded(counts: GraphCounts) -> RecordedCounts:
-    """Return the counts of a graph, added up over prompts, as they are stored in results.json."""
+    """Return the counts of a graph, summed over prompts, in the form stored in results.json."""
     after: dict[str, dict[str, tuple[CountRow, ...]]] = {}
     for source, target in counts.after:
         rows = count_rows(counts.contingency(source, target))
@@ -462,22 +466,22 @@ def _recorded(counts: GraphCounts) -> RecordedCounts:
 
 
 def over_prompts(graphs: Sequence[Graph], level: float) -> tuple[EdgeOverPrompts, ...]:
-    """Compare the graphs of single prompts on every pair of different axes.
+    """Summarize every pair of different axes over the graphs of single prompts.
 
-    The paper instead adds up the counts of all prompts (Eq. 9-11), so that effects in opposite
+    The paper instead sums the counts over all prompts (Eq. 9-11), so that effects in opposite
     directions cancel out. The images of different prompts are independent.
 
     Parameters
     ----------
     graphs
-        Graphs of a run. The graph of all prompts together is ignored.
+        Graphs of a run. The graph of all prompts together is not used.
     level
         Confidence level of the mean sensitivities, in (0, 1).
 
     Returns
     -------
     tuple of EdgeOverPrompts
-        Pairs of axes; empty if there are fewer than two prompts.
+        Summaries of the pairs; empty if there are fewer than two prompts.
     """
     of_prompts = [graph for graph in graphs if graph.prompt is not None]
     if len(of_prompts) < 2:
@@ -495,13 +499,13 @@ def over_prompts(graphs: Sequence[Graph], level: float) -> tuple[EdgeOverPrompts
 
 
 def _pairs_between(graphs: Iterable[Graph]) -> list[AxisPair]:
-    """Return the pairs of different axes of all graphs."""
+    """Return all pairs of different axes that occur in the graphs."""
     pairs = [(edge.source, edge.target) for graph in graphs for edge in graph.edges]
     return [(source, target) for source, target in dict.fromkeys(pairs) if source != target]
 
 
 def _pair_over_prompts(pair: AxisPair, graphs: Sequence[Graph], level: float) -> EdgeOverPrompts:
-    """Summarize one pair of axes over the graphs of several prompts. q-values are added later."""
+    """Summarize a pair of axes over the graphs of several prompts. q-values are added later."""
     edges_of_graphs = [graph.edge(*pair) for graph in graphs]
     known = [edge for edge in edges_of_graphs if edge is not None]
     p_values = [edge.p for edge in known if edge.p is not None]

@@ -1,4 +1,4 @@
-"""Guide that explains terms and method on the page of `askew interact`."""
+"""Explain the terms and the method on the page of `askew interact`."""
 
 from collections.abc import Iterable
 
@@ -17,8 +17,8 @@ DISTANCES = {
 
 EQUALIZING = (
     "Equalizing an axis",
-    "The images of all counterfactual prompts of an axis, in equal numbers, represent a model in "
-    "which the axis is uniform.",
+    "The images of an axis's counterfactual prompts, taken in equal numbers, represent a model "
+    "in which the axis is uniform.",
 )
 SENSITIVITY = (
     "Intersectional Sensitivity (IS)",
@@ -30,32 +30,33 @@ SENSITIVITY = (
 CRAMERS_V = ("V", "Cramér's V, the strength of the association, from 0 (none) to 1 (complete).")
 LIMIT = "An edge describes how labels change with the prompt. It is not a statement about people."
 SOURCE = (
-    "BiasConnect (Chinchure et al., “BiasConnect: Investigating Bias Interactions in Text-to-Image "
-    "Models”, 2025). For each axis, counterfactual prompts change one concept of the prompt. "
-    "Multiple-choice questions label every image. Images without a person are set aside."
+    "BiasConnect (Chinchure et al., “BiasConnect: Investigating Bias Interactions in "
+    "Text-to-Image Models”, 2025). For each axis, counterfactual prompts change one concept of "
+    "the prompt. Multiple-choice questions label every image. Images without a person are left "
+    "out."
 )
 DEPENDENCE = (
     "Association (section 3.3)",
     "Pearson's χ² test on a table of counts that has a row for each counterfactual prompt. If an "
     "expected count is below 5, the test uses random tables with the same margins. q is p after "
-    "correction for all pairs of the graph (Benjamini and Hochberg). The paper's rule is p < "
+    "correction over all pairs in the graph (Benjamini and Hochberg). The paper's rule is p < "
     "0.0001 (--edge-rule paper).",
 )
 EQUATION = (
     "Sensitivity (Eq. 1–4)",
     "IS = d(baseline, reference) − d(mean of the counterfactual sets, reference). Both distances "
-    "are corrected for the bias due to few images. results.json contains the uncorrected value as "
-    "plug_in.",
+    "are corrected for the bias that few images cause. results.json contains the uncorrected "
+    "value as plug_in.",
 )
 
 
 def guide(findings: InteractionFindings) -> b.Section:
-    """Return the reading guide for a run: terms, limits and method."""
+    """Return the section that explains terms, limits and method."""
     axes = findings.biasconnect[0].axes
     edge = (
         "Edge",
         "A pair of axes is an edge if labels on the second axis depend on the counterfactual "
-        f"prompt for the first: {rules(findings)}. An edge does not state whether the deviation "
+        f"prompt for the first: {rules(findings)}. An edge does not say whether the deviation "
         "increases or decreases. An axis depends on itself by construction.",
     )
     distances = [f"{axis_label(axis.name)}: {DISTANCES[axis.distance]}" for axis in axes]
@@ -68,21 +69,21 @@ def guide(findings: InteractionFindings) -> b.Section:
 
 
 def _error_correction(axes: Iterable[GraphAxis]) -> list[tuple[str, str]]:
-    """Return the entry on the correction for labeling errors, if errors were corrected."""
+    """Return the entry on the correction for labeling errors; empty if none were corrected."""
     accuracies = [_accuracy(axis) for axis in axes if axis.known_errors]
     if not accuracies:
         return []
     text = (
-        "The instrument's errors are known from images whose true values are known. Its accuracy "
-        f"for each value is: {', '.join(accuracies)}. Sensitivities are estimates for labels "
-        "without errors, and intervals include the uncertainty about the errors. χ² tests use the "
-        "labels without correction."
+        "The instrument's errors were measured on images with known true values. Its accuracy "
+        f"for each value is: {', '.join(accuracies)}. Sensitivities estimate what labels without "
+        "errors would show, and their intervals include the uncertainty about the errors. The χ² "
+        "tests use uncorrected labels."
     )
     return [("Correction for labeling errors", text)]
 
 
 def _accuracy(axis: GraphAxis) -> str:
-    """Return the lowest and the highest accuracy over the values of an axis."""
+    """Return the name of an axis with its lowest and highest accuracy over all values."""
     rates = [row[place] / sum(row) for place, row in enumerate(axis.known_errors or ())]
     lowest = percent(min(rates))
     highest = percent(max(rates))

@@ -1,4 +1,4 @@
-"""The page of `askew interact`, with shares in the baseline images and effects between axes."""
+"""Build the page of `askew interact`: shares in the baseline images, and effects between axes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -38,11 +38,11 @@ from askew.parts.survey.sentences import missing_sentences
 from askew.types import Estimate
 
 HETEROGENEOUS_PAIRS = 6
-"""Maximum number of pairs that the note on differences between prompts lists."""
+"""Maximum number of pairs listed in the note on differences between prompts."""
 
 
 def page(findings: InteractionFindings, media: Media) -> b.Page:
-    """Return the page of a run of interactions."""
+    """Return the page for a run of `askew interact`."""
     prompts = [prompt.text for prompt in findings.plan.prompts]
     first = findings.biasconnect[0]
     text = headline(first)
@@ -76,14 +76,14 @@ def page(findings: InteractionFindings, media: Media) -> b.Page:
 
 def _note(findings: InteractionFindings) -> str:
     return (
-        "IS: decrease in the deviation of the second axis from its reference. The intervals hold "
-        f"simultaneously for all pairs on this page. Edges: {rules(findings)}. Bold: the interval "
+        "IS: decrease in the deviation of the second axis from its reference. The intervals are "
+        f"simultaneous for all pairs on this page. Edges: {rules(findings)}. Bold: the interval "
         "for this single pair excludes 0. Attributes are perceived."
     )
 
 
 def _graph_sections(findings: InteractionFindings, media: Media) -> Iterator[b.Section]:
-    """Yield the graph of a single prompt, or the sections of several prompts."""
+    """Yield one section for a single prompt, or a section on all prompts and one on each prompt."""
     first, *single_prompts = findings.biasconnect
     if not single_prompts:
         yield b.Section("Effects between axes", _graph(findings, media, first))
@@ -95,8 +95,11 @@ def _graph_sections(findings: InteractionFindings, media: Media) -> Iterator[b.S
 
 
 def pooled_sentences(findings: InteractionFindings) -> str:
-    """Describe the graph of all prompts together, and effects that may cancel out in this graph."""
-    text = "The paper's pooled graph (Eq. 9–11), computed from the summed counts of all prompts."
+    """Return sentences on the pooled graph, and on effects that may cancel out in it."""
+    text = (
+        "This is the paper's pooled graph (Eq. 9–11), computed from the summed counts of all "
+        "prompts."
+    )
     heterogeneous = [
         pair(entry.source, entry.target)
         for entry in associated_pairs(findings.over_prompts)
@@ -135,7 +138,7 @@ def _prompt_details(findings: InteractionFindings, media: Media, graph: Graph) -
 
 
 def _graph(findings: InteractionFindings, media: Media, graph: Graph) -> tuple[b.Block, ...]:
-    """Return all page blocks that describe a graph."""
+    """Return all blocks of the page that describe a graph."""
     axes = axes_of(findings.biasconnect)
     sources = dict.fromkeys(edge.source for edge in graph.edges)
     details = [_axis_details(findings, media, graph, axis) for axis in sources]
@@ -153,7 +156,7 @@ def _graph(findings: InteractionFindings, media: Media, graph: Graph) -> tuple[b
 def _axis_details(
     findings: InteractionFindings, media: Media, graph: Graph, axis: str
 ) -> b.Details:
-    """Return the details of an equalized axis: its effect on itself, and images."""
+    """Return a folded block on an equalized axis: its effect on itself, and images."""
     blocks: list[b.Block] = []
     direct = graph.edge(axis, axis)
     if direct and isinstance(direct.sensitivity, Estimate):
@@ -166,14 +169,14 @@ def _axis_details(
         if image_set.prompt == graph.prompt and image_set.axis in (None, axis)
     )
     if any(shot.image for row in rows for shot in row.shots):
-        caption = f"Baseline images, and images of each {axis_label(axis)}"
+        caption = f"Baseline images, and images for each value of {axis_label(axis)}"
         blocks.append(b.PictureGrid(caption, rows))
     heading = f"{capital(axis_label(axis))}: {effects_of(graph, axis)}"
     return b.Details(heading, blocks, f"{graph.prompt} {axis}")
 
 
 def _validation(findings: InteractionFindings) -> Iterator[b.Block]:
-    """Yield the comparison of estimates with a real mitigation, if any axis was mitigated."""
+    """Yield blocks that compare estimates with a real mitigation, if any axis was mitigated."""
     validation = findings.validation
     if validation is None:
         return

@@ -1,4 +1,4 @@
-"""Plan of `askew interact`, and how a request becomes a plan."""
+"""Define the plan of `askew interact`, and build it from a request."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, Self
@@ -14,7 +14,7 @@ from askew.plan import NonEmptyText, Plan, Settings
 from askew.prompts.given import asked_as_in_biasconnect
 
 PAPER_THRESHOLDS = ("alpha", "open_threshold", "global_threshold", "least_sensitivity")
-"""Settings that imply the rule "paper" for edges."""
+"""Settings that imply the edge rule "paper"."""
 
 AXIS = "{axis}"
 """Placeholder for the mitigated axis in the names and settings of mitigated models and runs."""
@@ -26,23 +26,26 @@ class InteractionPlan(Plan):
     Attributes
     ----------
     distance : str
-        Kind of distance between shares and the reference. "auto" depends on the scale of the axis.
+        How distance between shares and the reference is measured. "auto" depends on the scale of
+        the axis.
     edge_rule : "q" or "paper"
-        Rule for edges. "q" requires q < 0.05 by Benjamini and Hochberg's method over the pairs of a
-        graph. "paper" requires a p below the thresholds that follow.
+        Rule that decides whether a pair is an edge. "q" requires q < 0.05, corrected over the pairs
+        in a graph by the Benjamini-Hochberg method. "paper" requires a p below the thresholds
+        listed next.
     alpha : float
-        p of the chi-squared test below which a pair is an edge in the graph of a prompt, in (0, 1).
-        This and the next three thresholds are used only with the rule "paper".
+        Threshold, in (0, 1), below which p of the chi-squared test makes a pair an edge in the
+        graph of a single prompt. This threshold and the next three are used only with the rule
+        "paper".
     open_threshold : float
-        alpha for axes with open answers.
+        Threshold that replaces alpha for axes with open answers.
     global_threshold : float
-        alpha for the graph of all prompts together.
+        Threshold that replaces alpha in the graph of all prompts together.
     least_sensitivity : float
-        Value that |IS| must exceed for an edge in the graph of all prompts together.
+        Value that |IS| must exceed for a pair to be an edge in the graph of all prompts together.
     no_error_correction : bool
-        If true, the instrument's known labeling errors are not corrected.
+        True if the instrument's known labeling errors are not to be corrected.
     mitigated : mapping of str to str
-        For each axis, the model in which it is mitigated, or the folder of a finished run.
+        For each axis, the model in which the axis is mitigated, or the folder of a finished run.
     mitigated_args : mapping of str to setting
         Settings of mitigated models. `{axis}` stands for the mitigated axis.
     """
@@ -63,13 +66,15 @@ class InteractionPlan(Plan):
         axes = [axis for prompt in self.prompts for axis in prompt.axes]
         if self.distance == "values" and any(axis.reference for axis in axes):
             raise ValueError(
-                "the distance 'values' ignores which value has which share. It needs a uniform "
-                "reference: leave out --reference, or choose another --distance"
+                "the distance 'values' ignores which value has which share, so it needs a "
+                "uniform reference. Leave out --reference, or choose another --distance"
             )
         names = {axis.name for axis in axes}
         if not names >= set(self.mitigated):
             known = ", ".join(sorted(names))
-            raise ValueError(f"mitigated axes must be axes of the plan, which are: {known}")
+            raise ValueError(
+                f"mitigated axes must be axes of the plan. The plan has the axes {known}"
+            )
         return self
 
 
@@ -83,26 +88,27 @@ def plan_interactions(
     context: ProposalContext | None = None,
     **settings: object,
 ) -> InteractionPlan:
-    """Return the plan for a request.
+    """Return the plan for a request to measure interactions.
 
     Parameters
     ----------
     prompts
-        Prompts of the graphs.
+        Prompts for which graphs are built.
     axes
-        Names of axes. None lets the prompt generator choose.
+        Names of axes. If None, the prompt generator chooses the axes.
     reference
         Values of `--reference`.
     open_answers
-        Whether to ask open questions as TIBET does, instead of questions with the axes' values.
+        True to ask open-ended questions, as TIBET does, instead of questions whose options are the
+        axes' values.
     mitigated
-        Models or finished runs in which an axis is mitigated, each as AXIS=NAME. If `{axis}` occurs
-        in the name or in `mitigated_args`, the entry is used for every axis. A run is used only if
-        it is finished.
+        Models or finished runs in which an axis is mitigated, each as AXIS=NAME. If the name or
+        `mitigated_args` contains `{axis}`, the entry applies to every axis. Runs are used only if
+        they are finished.
     context
         Settings of the prompt generator, and the store of its answers.
     **settings
-        The other fields of the plan, see `survey_plan`.
+        Other fields of the plan (see `survey_plan`).
 
     Raises
     ------
@@ -127,15 +133,15 @@ def plan_interactions(
 
 
 def _with_edge_rule(settings: Mapping[str, object]) -> dict[str, object]:
-    """Return the settings; if they contain a threshold of the rule "paper", with this rule."""
+    """Return the settings, with the rule "paper" added if they contain one of its thresholds."""
     thresholds = [name for name in PAPER_THRESHOLDS if name in settings]
     if not thresholds:
         return dict(settings)
     if settings.get("edge_rule", "paper") != "paper":
         option = thresholds[0].replace("_", "-")
         raise UsageError(
-            f"--{option} is a threshold of the paper's rule for edges, which --edge-rule q "
-            f"replaces. Leave out --{option}, or use --edge-rule paper"
+            f"--{option} is a threshold of the paper's edge rule, which --edge-rule q does not "
+            f"use. Leave out --{option}, or use --edge-rule paper"
         )
     return {**settings, "edge_rule": "paper"}
 
@@ -143,7 +149,7 @@ def _with_edge_rule(settings: Mapping[str, object]) -> dict[str, object]:
 def _mitigated_by_axis(
     mitigated: Sequence[str], axes: Sequence[str], settings: Mapping[str, object]
 ) -> dict[str, str]:
-    """Return the mitigated model or run for each axis, from the values of --mitigated."""
+    """Return the mitigated model or run of each axis, read from the values of --mitigated."""
     sources: dict[str, str] = {}
     for text in mitigated:
         axis, equals, name = text.partition("=")
@@ -160,7 +166,7 @@ def _mitigated_by_axis(
 
 
 def _for_each_axis(name: str, axes: Sequence[str]) -> dict[str, str]:
-    """Return the names of the models for all axes, or of the finished runs if there are any."""
+    """Return the name of a model or run per axis; only finished runs if there are any."""
     names = {axis: name.replace(AXIS, axis) for axis in axes}
     finished = {axis: folder for axis, folder in names.items() if is_run(folder)}
     return finished if finished else names

@@ -1,4 +1,4 @@
-"""Findings of BiasConnect, computed from the answers about images."""
+"""Compute BiasConnect's findings from the answers about images."""
 
 from collections.abc import Iterator, Mapping
 
@@ -16,22 +16,22 @@ from askew.types import Estimate
 
 
 def score(plan: InteractionPlan, gathered: InteractionGathered, head: Head) -> InteractionFindings:
-    """Compute the findings of a run.
+    """Compute the findings of a run of `askew interact`.
 
     Parameters
     ----------
     plan
-        The plan.
+        Plan of the run.
     gathered
         Answers about the images.
     head
-        Fields that the findings of all methods have.
+        Fields that the findings of all methods share.
 
     Returns
     -------
     InteractionFindings
-        Findings with the graphs of the first instrument. With several prompts, a graph of all
-        prompts together comes first.
+        Findings with the graphs for the first instrument. If there are several prompts, the graph
+        of all prompts together comes first.
     """
     scoring = Scoring.of(plan)
     counted = _counted(plan, gathered, scoring.instrument)
@@ -59,7 +59,7 @@ def score(plan: InteractionPlan, gathered: InteractionGathered, head: Head) -> I
 def _counted(
     plan: InteractionPlan, gathered: InteractionGathered, instrument: str
 ) -> dict[str, GraphCounts]:
-    """Return the counts of answers for each prompt."""
+    """Return the counts of answers, keyed by prompt."""
     errors: Mapping[str, Counts] = {}
     if not plan.no_error_correction:
         errors = _known_errors(gathered, instrument)
@@ -72,9 +72,9 @@ def _counted(
 
 
 def _known_errors(gathered: InteractionGathered, instrument: str) -> dict[str, Counts]:
-    """Return an instrument's errors for each axis.
+    """Return an instrument's known errors, keyed by axis.
 
-    Axes without labeled images of every true value are left out.
+    An axis is left out unless images of every true value are labeled.
     """
     return {
         axis: counts

@@ -1,4 +1,4 @@
-"""Sentences on the page of `askew interact`."""
+"""Write the sentences on the page of `askew interact`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -28,7 +28,7 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate
 
 VERBS = {"better": "decreases", "worse": "increases"}
-"""Verbs for the effect of equalizing an axis on the deviation of another axis."""
+"""Verbs that say how equalizing one axis changes the deviation of another."""
 
 
 def title(prompt: str | None, width: int = 160) -> str:
@@ -42,7 +42,7 @@ def pair(source: str, target: str) -> str:
 
 
 def answer(graph: Graph) -> str:
-    """Return the headline of a graph, and the sentences below the headline."""
+    """Return the headline of a graph, followed by the sentence below the headline."""
     return f"{headline(graph)} {lead(graph)}".strip()
 
 
@@ -56,7 +56,7 @@ def headline(graph: Graph) -> str:
 
 
 def lead(graph: Graph) -> str:
-    """Return a sentence on how many directions are determined, and on the strongest effect."""
+    """Return a sentence on the number of determined directions and on the strongest effect."""
     candidates = graph.determined or graph.drawn
     if not graph.tested_pairs or not candidates:
         return ""
@@ -70,7 +70,7 @@ def lead(graph: Graph) -> str:
 
 
 def _effect_headline(graph: Graph, edge: Edge) -> str:
-    """Return how the share that changes most on an axis changes; "" if its counts are unknown."""
+    """Return a sentence on the share that changes most on an axis; "" if counts are missing."""
     initial = graph.counts.initial.get(edge.target, ())
     rows = graph.counts.after.get(edge.source, {}).get(edge.target, ())
     if not sum(initial) or not rows or not all(map(sum, rows)):
@@ -90,7 +90,7 @@ def _effect_headline(graph: Graph, edge: Edge) -> str:
 
 
 def _associations(graph: Graph) -> str:
-    """Return how many pairs of axes are associated."""
+    """Return a sentence on how many pairs of axes are associated."""
     where = "Over all prompts" if graph.prompt is None else f"For {words.quote(graph.prompt, 60)}"
     if not graph.tested_pairs:
         reasons = dict.fromkeys(
@@ -113,7 +113,7 @@ def _associations(graph: Graph) -> str:
 
 
 def _effects(determined: Sequence[Edge]) -> str:
-    """Return the number of effects whose direction is determined, and their pairs."""
+    """Return a phrase on how many pairs have a determined effect, per direction."""
     if not determined:
         return format_phrase("no_effects")
     effects = [edge.effect for edge in determined]
@@ -124,9 +124,9 @@ def _effects(determined: Sequence[Edge]) -> str:
 
 
 def edge_sentence(graph: Graph, edge: Edge) -> str:
-    """Return the effect of a pair of axes in words.
+    """Return a clause on the effect of one axis on another.
 
-    An example is "equalizing gender increases the deviation of perceived age from uniform: IS −0.11
+    For example, "equalizing gender increases the deviation of perceived age from uniform: IS −0.11
     [−0.17, −0.05]".
     """
     score = measured(edge.simultaneous_estimate, "signed")
@@ -153,9 +153,9 @@ def _reference_name(reference: Sequence[float]) -> str:
 
 
 def effects_of(graph: Graph, source: str) -> str:
-    """Return a phrase on the associations and effects of an axis.
+    """Return a phrase on the axes associated with an axis, and on its effects.
 
-    An example is "associated with age and clothing; equalizing it significantly increases the
+    For example, "associated with age and clothing; equalizing it significantly increases the
     deviation of age".
     """
     parts = []
@@ -169,7 +169,7 @@ def effects_of(graph: Graph, source: str) -> str:
 
 
 def _changes(determined: Iterable[Edge]) -> list[str]:
-    """Return clauses on which deviations increase, and which decrease."""
+    """Return a clause on the deviations that increase, and a clause on those that decrease."""
     targets: dict[str, list[str]] = {"worse": [], "better": []}
     for edge in determined:
         targets[edge.effect].append(axis_label(edge.target))
@@ -181,7 +181,7 @@ def _changes(determined: Iterable[Edge]) -> list[str]:
 
 
 def associated_pairs(entries: Iterable[EdgeOverPrompts]) -> list[EdgeOverPrompts]:
-    """Return the pairs that are associated in at least one prompt, pairs with most edges first."""
+    """Return the pairs that are associated in at least one prompt, those with most edges first."""
     associated = [
         entry for entry in entries if entry.q is not None and entry.q < SIGNIFICANCE_LEVEL
     ]
@@ -194,7 +194,7 @@ def is_heterogeneous(entry: EdgeOverPrompts) -> bool:
 
 
 def pooled_disagreements(pooled: Graph, entries: Iterable[EdgeOverPrompts]) -> list[str]:
-    """Return the pairs whose pooled effect is opposite to their effect in at least one prompt."""
+    """Return the pairs whose pooled effect is opposite to the effect in at least one prompt."""
     pairs = []
     for entry in entries:
         edge = pooled.edge(entry.source, entry.target)
@@ -207,7 +207,7 @@ def pooled_disagreements(pooled: Graph, entries: Iterable[EdgeOverPrompts]) -> l
 
 
 def answer_over_prompts(entries: Sequence[EdgeOverPrompts]) -> str:
-    """Return the headline for several prompts: associated pairs, and where prompts differ."""
+    """Return the headline for several prompts: associated pairs and differences in effect."""
     prompts = f"{max(entry.prompts for entry in entries):,}"
     pairs = plural(sum(entry.q is not None for entry in entries), "pair")
     associated = associated_pairs(entries)
@@ -238,7 +238,7 @@ def _edge_count(entry: EdgeOverPrompts) -> str:
 
 
 def _effect_counts(entry: EdgeOverPrompts) -> str:
-    """Return in how many prompts the effect of a pair has a determined direction."""
+    """Return a phrase on how many prompts have a determined effect of a pair, per direction."""
     counts = {"increased": entry.worse, "decreased": entry.better}
     directions = [f"{direction} in {count:,}" for direction, count in counts.items() if count]
     if not directions:
@@ -247,7 +247,7 @@ def _effect_counts(entry: EdgeOverPrompts) -> str:
 
 
 def rules(findings: InteractionFindings) -> str:
-    """Return the rules for edges, for the graphs of all prompts and of a single prompt."""
+    """Return the edge rules of the graph of all prompts and of the graph of a single prompt."""
     texts = []
     for graph in findings.biasconnect[:2]:
         name = "q" if graph.edge_rule == "q" else "p"
@@ -259,14 +259,15 @@ def rules(findings: InteractionFindings) -> str:
 
 
 def validation_sentences(validation: Validation) -> Iterator[str]:
-    """Yield sentences on the results of a validation."""
+    """Yield sentences on the results of comparing estimates with a mitigation."""
     yield _correlation_sentence(validation)
     paper = validation.paper_correlation
     if isinstance(paper, Estimate):
         null = words.number(paper.null)
         yield (
-            f"With shared baseline images, as in the paper, r = {measured(paper)} "
-            f"({null} expected without an effect, {probability(paper.p, 'p')})."
+            "If estimates and measurements share the baseline images, as in the paper, r = "
+            f"{measured(paper)} ({null} expected if the mitigation had no effect, "
+            f"{probability(paper.p, 'p')})."
         )
     worse = validation.made_worse
     if isinstance(worse, Estimate):
@@ -281,7 +282,10 @@ def validation_sentences(validation: Validation) -> Iterator[str]:
 def _correlation_sentence(validation: Validation) -> str:
     overall = validation.overall_correlation
     if not isinstance(overall, Estimate):
-        return f"No correlation between estimated and measured effects: {words.reason(overall)}."
+        return (
+            "The correlation between estimated and measured effects is missing: "
+            f"{words.reason(overall)}."
+        )
     significant = (overall.p or 0) < SIGNIFICANCE_LEVEL
     text = format_phrase(
         "correlation" if significant else "no_correlation",
@@ -293,7 +297,7 @@ def _correlation_sentence(validation: Validation) -> str:
 
 
 def mitigated_sentence(findings: InteractionFindings) -> str:
-    """Return the mitigated axes, each with its model or run and its settings."""
+    """Return a sentence that lists the mitigated axes with their models or runs, and settings."""
     mitigated = findings.plan.mitigated
     texts = []
     for name in dict.fromkeys(mitigated.values()):

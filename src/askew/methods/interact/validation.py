@@ -1,9 +1,9 @@
-"""Validation of estimated effects with images in which an axis is really mitigated.
+"""Validate estimated effects with images in which an axis is actually mitigated.
 
-Estimates are computed from counterfactual prompts, and measurements from a mitigated model or run
-(BiasConnect, Eq. 5-8, Table 1, appendices A.5 and A.7). Where possible, measurements use separate
-baseline images. In the paper, estimates and measurements share the baseline images, whose noise
-makes them correlate.
+Estimates are computed from counterfactual prompts, and measurements from images of a mitigated
+model or run (BiasConnect, Eq. 5-8, Table 1, appendices A.5 and A.7). Where possible, measurements
+use separate baseline images. In the paper, estimates and measurements share the baseline images,
+and the noise of these images makes the two correlate.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,10 +36,10 @@ from askew.stats.sensitivity import AxisPairSample, debiased_value, interactions
 from askew.types import Estimate, Missing
 
 UNMITIGATED = "unmitigated"
-"""Key of the separate baseline images, which the estimates do not use."""
+"""Key of the separate baseline images, from which no estimate is computed."""
 
 MitigatedCounts = Mapping[str, GraphCounts]
-"""Counts for images, keyed by the axis that is mitigated in them, or by `UNMITIGATED`."""
+"""Counts of answers, keyed by the axis mitigated in the images or by `UNMITIGATED`."""
 
 SIMULATIONS = 100
 
@@ -54,14 +54,15 @@ TOO_FEW_PAIRS = Missing(
 
 @dataclass(frozen=True, slots=True)
 class ComparedPair:
-    """An edge, with the data for its estimate and the data for its measurement.
+    """An edge, the data for its estimate, and the data for its measurement.
 
     Attributes
     ----------
     baseline : tuple of (str, str)
         Prompt and target axis. Edges with the same prompt and target share their baseline images.
     estimated, measured : AxisPairSample
-        Samples that contain counterfactual images and mitigated images.
+        Sample with counterfactual images (`estimated`), and sample with mitigated images
+        (`measured`).
     """
 
     baseline: tuple[str, str]
@@ -71,7 +72,7 @@ class ComparedPair:
 
 @dataclass(frozen=True, slots=True)
 class PromptComparison:
-    """Estimates and measurements of one prompt.
+    """Estimated and measured effects for one prompt.
 
     Attributes
     ----------
@@ -82,9 +83,9 @@ class PromptComparison:
     measured : mapping of AxisPair to E
         Measured IS of all pairs of different axes.
     pairs : tuple of ComparedPair
-        Samples for the edges, in which both sides share the baseline images as in the paper.
+        Samples of the edges. Estimate and measurement share the baseline images, as in the paper.
     separate_baseline : bool
-        Whether measurements used separate baseline images.
+        True if the measurements use separate baseline images.
     """
 
     prompt: str
@@ -97,7 +98,7 @@ class PromptComparison:
 def counts_of_run(
     name: str, entries: Iterable[SetShares], prompt: PromptPlan, instrument: str
 ) -> GraphCounts | None:
-    """Return the counts for the baseline images of another run.
+    """Return the counts of answers about the baseline images of another run.
 
     Parameters
     ----------
@@ -113,12 +114,12 @@ def counts_of_run(
     Returns
     -------
     GraphCounts or None
-        None if the run has no images of this prompt.
+        The counts; None if the run has no images of this prompt.
 
     Raises
     ------
     UsageError
-        If another instrument labeled the images, or an axis has other values.
+        If another instrument labeled the images, or if an axis has different values.
     """
     by_axis = _baseline_entries(name, entries, prompt.text, instrument)
     counts = {}
@@ -137,27 +138,27 @@ def counts_of_run(
 def _baseline_entries(
     name: str, entries: Iterable[SetShares], prompt: str, instrument: str
 ) -> dict[str, SetShares]:
-    """Return a prompt's baseline shares by axis.
+    """Return a prompt's baseline shares, keyed by axis.
 
-    Raise UsageError if another instrument labeled them.
+    Raise UsageError if another instrument labeled the images.
     """
     baseline = [entry for entry in entries if (entry.prompt, entry.set) == (prompt, "initial")]
     by_axis = {entry.axis: entry for entry in baseline if entry.instrument == instrument}
     if baseline and not by_axis:
         others = ", ".join(sorted({entry.instrument for entry in baseline}))
         raise UsageError(
-            f"the images of the run {name} are labeled by {others}. A comparison needs labels from "
-            f"{instrument}: repeat that run with --vqa {instrument}"
+            f"the images of the run {name} were labeled by {others}. A comparison needs labels "
+            f"from {instrument}. Repeat that run with --vqa {instrument}"
         )
     return by_axis
 
 
 def _check_values(name: str, entry: SetShares, values: Sequence[str]) -> None:
-    """Raise UsageError if a run labels an axis with other values."""
+    """Raise UsageError if a run has different values on an axis."""
     if set(entry.counts) != set(values):
         raise UsageError(
             f"{entry.axis} has the values {', '.join(entry.counts)} in {name}, but "
-            f"{', '.join(values)} here. A comparison needs equal values"
+            f"{', '.join(values)} in this run. A comparison needs the same values"
         )
 
 
@@ -169,7 +170,7 @@ def validation(
 ) -> Validation:
     """Compare estimates with measurements, over the edges of each prompt and over all edges.
 
-    The share of pairs that mitigation made worse is computed over all pairs of different axes,
+    The share of pairs that the mitigation made worse is computed over all pairs of different axes,
     including pairs that are not edges.
 
     Parameters
@@ -222,7 +223,7 @@ def _known_measurements(compared: Iterable[PromptComparison]) -> list[Estimate]:
 def _compare_prompt(
     prompt: str, counts: GraphCounts, graph: Graph, sets: MitigatedCounts, scoring: Scoring
 ) -> PromptComparison:
-    """Measure all pairs of a prompt whose source axis is mitigated."""
+    """Measure the effects on all pairs of a prompt whose source axis is mitigated."""
     samples = {
         (source, target): counts.pair(source, target)
         for source, target in counts.pairs()
@@ -259,7 +260,7 @@ def _compare_prompt(
 def _mitigated_sample(
     sample: AxisPairSample, pair: AxisPair, sets: MitigatedCounts
 ) -> AxisPairSample:
-    """Replace the counterfactual images by mitigated images (Eq. 8)."""
+    """Replace the counterfactual images in a sample with mitigated images (Eq. 8)."""
     source, target = pair
     counts = sets[source]
     return replace(sample, counterfactual=counts.initial[target], missing=counts.missing[target])
@@ -268,7 +269,7 @@ def _mitigated_sample(
 def _with_separate_baseline(
     sample: AxisPairSample, pair: AxisPair, sets: MitigatedCounts
 ) -> AxisPairSample:
-    """Use further baseline images if some of them have answers about the target."""
+    """Use the separate baseline images instead if some have answers about the target."""
     further = sets.get(UNMITIGATED)
     target = pair[1]
     if further is None or target not in further.initial:
@@ -289,7 +290,7 @@ def _validated_edges(comparison: PromptComparison) -> tuple[ValidatedEdge, ...]:
 def _correlation(
     compared: Sequence[PromptComparison], axes: Sequence[str], name: str, scoring: Scoring
 ) -> Estimate | Missing:
-    """Correlate estimates with measurements over the edges of the given prompts."""
+    """Correlate estimated with measured effects over the edges of the given prompts."""
     if not all(comparison.separate_baseline for comparison in compared):
         return SHARED_BASELINE
     return correlation(
@@ -303,7 +304,7 @@ def _correlation(
 def _grid(effects: Mapping[AxisPair, Estimate | Missing], axes: Sequence[str]) -> Floats:
     """Return the values of effects as an array of shape (sources, targets).
 
-    NaN where there is no effect.
+    An element is NaN if its effect is unknown.
     """
     grid = np.full((len(axes), len(axes)), np.nan)
     for (source, target), effect in effects.items():
@@ -315,10 +316,11 @@ def _grid(effects: Mapping[AxisPair, Estimate | Missing], axes: Sequence[str]) -
 def paper_correlation(
     pairs: Sequence[ComparedPair], rng: np.random.Generator
 ) -> Estimate | Missing:
-    """Correlate edges as in the paper, with the same baseline images on both sides (Eq. 7-8).
+    """Correlate effects as in the paper, with the same baseline images on both sides (Eq. 7-8).
 
-    The shared noise increases Pearson's r. Simulations of a mitigation without effect give `null`,
-    the mean of r, and `p`, the share of simulated r that are at least as large.
+    The shared noise increases Pearson's r. A mitigation without effect is simulated: `null` is the
+    mean of the simulated r, and `p` is the share of them that are at least as large as the observed
+    r.
 
     Parameters
     ----------
@@ -344,7 +346,7 @@ def paper_correlation(
 
 
 def _pearson_of(pairs: Sequence[ComparedPair]) -> float:
-    """Return Pearson's r between estimates and measurements."""
+    """Return Pearson's r between the estimated and the measured effects."""
     return pearson(
         _values(pair.estimated for pair in pairs), _values(pair.measured for pair in pairs)
     )
@@ -356,7 +358,7 @@ def _values(samples: Iterable[AxisPairSample]) -> Floats:
 
 
 def _joint_shares(pairs: Sequence[ComparedPair]) -> dict[tuple[str, str], Floats]:
-    """Return the shares of each target over all its image sets together."""
+    """Return the shares on each target, pooled over all its image sets."""
     sums: dict[tuple[str, str], Floats] = {}
     for pair in pairs:
         sets = np.vstack(
@@ -375,7 +377,7 @@ def _unchanged(
     shares: Mapping[tuple[str, str], Floats],
     rng: np.random.Generator,
 ) -> list[ComparedPair]:
-    """Simulate pairs under the assumption that neither prompts nor mitigation change the shares."""
+    """Simulate pairs, assuming that neither prompts nor the mitigation change the shares."""
     initial: dict[tuple[str, str], Counts] = {}
     simulated = []
     for pair in pairs:
@@ -395,5 +397,5 @@ def _unchanged(
 
 
 def _drawn(sets: ArrayLike, shares: Floats, rng: np.random.Generator) -> Counts:
-    """Draw as many answers for each set as were observed."""
+    """Draw as many answers per set as were observed."""
     return rng.multinomial(np.atleast_2d(sets).sum(axis=-1), shares)
