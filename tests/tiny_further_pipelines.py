@@ -38,6 +38,21 @@ def flow() -> d.FlowMatchEulerDiscreteScheduler:
     return d.FlowMatchEulerDiscreteScheduler()
 
 
+def flux_2_transformer(**more: Any) -> d.Flux2Transformer2DModel:
+    settings: dict[str, Any] = {
+        "in_channels": 16,
+        "num_layers": 1,
+        "num_single_layers": 1,
+        "attention_head_dim": 16,
+        "num_attention_heads": 2,
+        "joint_attention_dim": 3 * 16,
+        "timestep_guidance_channels": 16,
+        "axes_dims_rope": (4, 4, 4, 4),
+        "guidance_embeds": False,
+    }
+    return d.Flux2Transformer2DModel(**(settings | more)).eval()
+
+
 def flux_2_klein() -> d.DiffusionPipeline:
     return d.Flux2KleinPipeline(
         scheduler=flow(),
@@ -53,18 +68,22 @@ def flux_2_klein() -> d.DiffusionPipeline:
         ).eval(),
         text_encoder=qwen3(t.Qwen3ForCausalLM, layers=28),
         tokenizer=chat_tokenizer(),
-        transformer=d.Flux2Transformer2DModel(
-            in_channels=16,
-            num_layers=1,
-            num_single_layers=1,
-            attention_head_dim=16,
-            num_attention_heads=2,
-            joint_attention_dim=3 * 16,
-            timestep_guidance_channels=16,
-            axes_dims_rope=(4, 4, 4, 4),
-            guidance_embeds=False,
-        ).eval(),
+        transformer=flux_2_transformer(),
     )
+
+
+def ovis_transformer(**more: Any) -> d.OvisImageTransformer2DModel:
+    settings: dict[str, Any] = {
+        "in_channels": 16,
+        "out_channels": 16,
+        "num_layers": 1,
+        "num_single_layers": 1,
+        "attention_head_dim": 16,
+        "num_attention_heads": 2,
+        "joint_attention_dim": 16,
+        "axes_dims_rope": (4, 4, 8),
+    }
+    return d.OvisImageTransformer2DModel(**(settings | more)).eval()
 
 
 def ovis_image() -> d.DiffusionPipeline:
@@ -73,16 +92,7 @@ def ovis_image() -> d.DiffusionPipeline:
         vae=autoencoder(4, use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.06),
         text_encoder=qwen3(),
         tokenizer=chat_tokenizer(),
-        transformer=d.OvisImageTransformer2DModel(
-            in_channels=16,
-            out_channels=16,
-            num_layers=1,
-            num_single_layers=1,
-            attention_head_dim=16,
-            num_attention_heads=2,
-            joint_attention_dim=16,
-            axes_dims_rope=(4, 4, 8),
-        ).eval(),
+        transformer=ovis_transformer(),
     )
 
 

@@ -32,9 +32,14 @@ GUIDED: dict[str, dict[str, Any]] = {
     "auraflow": {"guidance_scale": 3.0, "negative_prompt": "blurred"},
     "bria": {"guidance_scale": 3.0, "negative_prompt": "blurred"},
     "qwen-image": {"true_cfg_scale": 3.0, "negative_prompt": "blurred"},
+    "flux2-klein": {"guidance_scale": 3.0},
+    "ovis-image": {"guidance_scale": 3.0, "negative_prompt": "blurred"},
 }
+GUIDED_BY_CALLS = ("chroma", "flux2-klein", "ovis-image")
+"""Families that guide by a second call, unless guidance_scale is 1."""
 UNGUIDED: dict[str, dict[str, Any]] = {
-    family: {"guidance_scale": 1.0} for family in ("sd3", "sd3.5", "chroma", "auraflow", "bria")
+    family: {"guidance_scale": 1.0}
+    for family in ("sd3", "sd3.5", "auraflow", "bria", *GUIDED_BY_CALLS)
 }
 PROMPTS = ("a photo of a nurse", "a chef", "an old doctor")
 ATTRIBUTION = "a nurse and gender"
@@ -96,6 +101,22 @@ def qwen_image() -> d.DiffusionPipeline:
     return with_transformer(pipe, tiny_pipelines.qwen_transformer(num_layers=3))
 
 
+def flux2_klein() -> d.DiffusionPipeline:
+    shape = {"num_layers": 2, "num_single_layers": 2, "num_attention_heads": HEADS}
+    return with_transformer(
+        tiny_further_pipelines.flux_2_klein(),
+        tiny_further_pipelines.flux_2_transformer(**shape),
+    )
+
+
+def ovis_image() -> d.DiffusionPipeline:
+    """Return Ovis-Image, which drops all tokens of its instruction, as the real model does."""
+    pipe = tiny_further_pipelines.ovis_image()
+    pipe.user_prompt_begin_id = len(pipe.tokenizer(pipe.system_prompt).input_ids)
+    shape = {"num_layers": 2, "num_single_layers": 2, "num_attention_heads": HEADS}
+    return with_transformer(pipe, tiny_further_pipelines.ovis_transformer(**shape))
+
+
 def with_transformer(pipe: d.DiffusionPipeline, transformer: nn.Module) -> d.DiffusionPipeline:
     """Set the transformer with random weights: a norm's weight of 1 would hide its absence."""
     with torch.no_grad():
@@ -115,6 +136,8 @@ FAMILIES: dict[str, Callable[[], d.DiffusionPipeline]] = {
     "auraflow": auraflow,
     "bria": bria,
     "qwen-image": qwen_image,
+    "flux2-klein": flux2_klein,
+    "ovis-image": ovis_image,
 }
 
 
@@ -138,7 +161,7 @@ def draw(
     if "negative_prompt" in more:
         more["negative_prompt"] = [more["negative_prompt"]] * len(prompts)
     pictures: np.ndarray = pipe(
-        list(prompts),
+        prompt=list(prompts),
         num_inference_steps=steps,
         generator=[torch.Generator().manual_seed(seed + k) for k in range(len(prompts))],
         output_type="np",
@@ -190,7 +213,14 @@ class WrittenOut:
         image_rotary_emb: tuple[Tensor, Tensor] | None = None,
         encoder_hidden_states_mask: Tensor | None = None,
     ) -> Any:
-        queries, keys, values = image = self.side(attn, hidden_states, "to_{}", "norm_{}")
+        feed_forward = None
+        if hasattr(attn, "to_qkv_mlp_proj"):
+            image_rotary_emb = attention_mask  # FLUX.2 gives no text as an argument
+            attention_mask = None
+            *image, feed_forward = self.parallel(attn, hidden_states)
+        else:
+            image = self.side(attn, hidden_states, "to_{}", "norm_{}")
+        queries, keys, values = image
         if encoder_hidden_states is not None:
             text = self.side(attn, encoder_hidden_states, "add_{}_proj", "norm_added_{}")
             queries, keys, values = (
@@ -214,11 +244,30 @@ class WrittenOut:
             -1
         ) @ values
         out = out.transpose(1, 2).flatten(2)
+        if feed_forward is not None:
+            return attn.to_out(torch.cat([out, attn.mlp_act_fn(feed_forward)], dim=2))
         if encoder_hidden_states is None:
             return attn.to_out[0](out) if hasattr(attn, "to_out") else out
         length = encoder_hidden_states.shape[1]
         to_text = getattr(attn, "to_add_out", None) or nn.Identity()
         return attn.to_out[0](out[:, length:]), to_text(out[:, :length])
+
+    def parallel(self, attn: Any, states: Tensor) -> list[Tensor]:
+        """Return queries, keys and values by head, and the input of the feed-forward layer."""
+        width = attn.inner_dim
+        projected = attn.to_qkv_mlp_proj(states)
+        heads = [
+            projected[..., k * width : (k + 1) * width]
+            .unflatten(2, (attn.heads, -1))
+            .transpose(1, 2)
+            for k in range(3)
+        ]
+        return [
+            attn.norm_q(heads[0]),
+            attn.norm_k(heads[1]),
+            heads[2],
+            projected[..., 3 * width :],
+        ]
 
     def side(self, attn: Any, states: Tensor, projection: str, norm: str) -> list[Tensor]:
         parts = []
@@ -264,7 +313,7 @@ class WrittenOut:
 
 
 def attn_width(attn: Any) -> int:
-    width: int = attn.to_q.out_features // attn.heads
+    width: int = getattr(attn, "head_dim", None) or attn.to_q.out_features // attn.heads
     return width
 
 
@@ -313,8 +362,9 @@ def written_out(
         call["encoder_hidden_states_mask"] = functional.pad(
             call["encoder_hidden_states_mask"], (0, added.shape[1]), value=1
         )
-    if "txt_ids" in call:
-        call["txt_ids"] = call["txt_ids"].new_zeros(call["encoder_hidden_states"].shape[1], 3)
+    if "txt_ids" in call:  # each text begins at the same position
+        places = call["txt_ids"]
+        call["txt_ids"] = torch.cat([places, places[..., : added.shape[1], :]], dim=-2)
     with torch.no_grad():
         twin(**call)
     return recorder, [stream[:, -recorder.passive :] for stream in streams if stream is not None]
@@ -357,7 +407,9 @@ def calls_of(family: str, **more: Any) -> list[dict[str, Any]]:
     )
     draw(family, **more)
     hook.remove()
-    if "true_cfg_scale" in more or (family == "chroma" and more.get("guidance_scale") != 1.0):
+    if "true_cfg_scale" in more or (
+        family in GUIDED_BY_CALLS and more.get("guidance_scale") != 1.0
+    ):
         return calls[::2]
     return [call for call in calls if call.get("skip_layers") is None]
 

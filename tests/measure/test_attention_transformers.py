@@ -10,12 +10,14 @@ import diffusers as d
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch import Tensor
 
 import tiny_pipelines
 from askew.errors import NotEnoughData, UsageError
 from askew.measure.attention import AttentionMaps, block_names
 from askew.measure.attention.transformer import TransformerAttentionRecorder, layer_blocks
+from askew.measure.attribution import INSTRUCTION
 from slow_cases import quick_only
 from tiny_transformers import (
     ATTRIBUTION,
@@ -212,7 +214,7 @@ def test_half_precision(family: str, softmax: Any) -> None:
         assert np.isfinite(layer).all()
 
 
-@pytest.mark.parametrize("family", sorted(FAMILIES.keys() - {"qwen-image", "bria"}))
+@pytest.mark.parametrize("family", sorted(FAMILIES.keys() - {"qwen-image", "bria", "ovis-image"}))
 def test_fused_projections_are_refused(family: str) -> None:
     pipe = pipeline(family)
     pipe.transformer.fuse_qkv_projections()
@@ -244,6 +246,31 @@ def test_the_instruction_of_qwen_image_has_no_maps() -> None:
     maps = TransformerAttentionRecorder(pipeline("qwen-image"), "a cat")
     assert "".join(maps.tokens[:6]) == "aĠcat<"
     assert maps.positions("cat") == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("family", ["flux2-klein", "ovis-image"])
+def test_words_of_an_instruction_are_not_found(family: str) -> None:
+    pipe = pipeline(family)
+    chat = pipe.tokenizer.chat_template
+    pipe.tokenizer.chat_template = "Draw a cat: {{ messages[0]['content'] }} <cat>"
+    try:
+        maps = TransformerAttentionRecorder(pipe, "a cat and gender")
+    finally:
+        pipe.tokenizer.chat_template = chat
+    start = maps.tokens.count(INSTRUCTION)
+    assert maps.tokens[:start] == [INSTRUCTION] * start
+    assert "".join(maps.tokens[start:]).replace("Ġ", " ") == "a cat and gender <cat>"
+    assert start > 0
+    assert maps.positions("gender")[-1] < len(maps.tokens) - len("<cat>")
+
+
+def test_reference_images_are_refused() -> None:
+    pipe = pipeline("flux2-klein")
+    with (
+        TransformerAttentionRecorder(pipe, ATTRIBUTION),
+        pytest.raises(UsageError, match="without reference images"),
+    ):
+        pipe(Image.new("RGB", (64, 64)), "a cat", num_inference_steps=1, **PICTURE)
 
 
 def test_unsupported_requests_are_errors() -> None:

@@ -79,6 +79,23 @@ def test_the_prompt_itself_gives_its_own_maps(family: str, softmax: str) -> None
         assert np.abs(layer - wanted).max() <= 1e-6
 
 
+def output_hooks(name: str, attn: Any, keep: Callable[[str, Tensor], None]) -> list[Any]:
+    """Keep the attention's outputs before their projection: "NAME", or "NAME x" and "NAME c"."""
+    if hasattr(attn, "to_qkv_mlp_proj"):
+        width = attn.inner_dim
+        return [attn.to_out.register_forward_pre_hook(lambda _, a: keep(name, a[0][..., :width]))]
+    if not hasattr(attn, "to_out"):
+        return [attn.register_forward_hook(lambda *a: keep(name, a[2]))]
+    if name.startswith("single"):
+        return [attn.to_out[0].register_forward_pre_hook(lambda _, a: keep(name, a[0]))]
+    if attn.to_add_out is None:
+        return []
+    return [
+        attn.to_out[0].register_forward_pre_hook(lambda _, a: keep(f"{name} x", a[0])),
+        attn.to_add_out.register_forward_pre_hook(lambda _, a: keep(f"{name} c", a[0])),
+    ]
+
+
 @every_family
 def test_outputs_of_the_prompt_itself_are_those_of_its_own_text(family: str) -> None:
     """The image is also equal to the bit. SD3's last block computes nothing for its text."""
@@ -90,25 +107,9 @@ def test_outputs_of_the_prompt_itself_are_those_of_its_own_text(family: str) -> 
     def keep(name: str, output: Tensor) -> None:
         outputs.setdefault(name, []).append(output.detach().clone())
 
-    hooks = []
-    for name, block in blocks.items():
-        if not hasattr(block.attn, "to_out"):
-            hooks.append(block.attn.register_forward_hook(lambda *a, n=name: keep(n, a[2])))
-        elif name.startswith("single"):
-            hooks.append(
-                block.attn.to_out[0].register_forward_pre_hook(lambda _, a, n=name: keep(n, a[0]))
-            )
-        elif block.attn.to_add_out is not None:
-            hooks.append(
-                block.attn.to_out[0].register_forward_pre_hook(
-                    lambda _, a, n=name: keep(f"{n} x", a[0])
-                )
-            )
-            hooks.append(
-                block.attn.to_add_out.register_forward_pre_hook(
-                    lambda _, a, n=name: keep(f"{n} c", a[0])
-                )
-            )
+    hooks = [
+        hook for name, block in blocks.items() for hook in output_hooks(name, block.attn, keep)
+    ]
     bare = draw(family, **more)
     for hook in hooks:
         hook.remove()
@@ -200,7 +201,8 @@ def by_image_weights(**swapped: str) -> Callable[..., Tensor]:
 
 
 def timeless(block: Any, given: Any, *arguments: Any) -> Tensor:
-    return advance(block, {**given, "temb": torch.zeros_like(given["temb"])}, *arguments)
+    still = {name: torch.zeros_like(given[name]) for name in recipe.MODULATIONS if name in given}
+    return advance(block, {**given, **still}, *arguments)
 
 
 def standing_still(kind: str) -> Callable[..., Tensor]:
@@ -211,8 +213,8 @@ def standing_still(kind: str) -> Callable[..., Tensor]:
     return wrong
 
 
-ROTATED = ("flux-dev", "chroma", "qwen-image")
-SINGLE = ("flux-dev", "chroma", "auraflow")
+ROTATED = ("flux-dev", "chroma", "qwen-image", "flux2-klein", "ovis-image")
+SINGLE = ("flux-dev", "chroma", "auraflow", "flux2-klein", "ovis-image")
 CONTEXT = ("sd3", "flux-dev", "auraflow")
 MUTATIONS: dict[str, tuple[tuple[str, ...], str, Any]] = {
     "no rotation": (ROTATED, "_rotated", without_rotation),

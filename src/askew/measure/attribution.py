@@ -38,6 +38,10 @@ class _EncoderRows:
     stop: int
 
 
+INSTRUCTION = "<instruction>"
+"""Spelling of the tokens of an instruction before the prompt, in which no word is looked for."""
+
+
 def _check_length(ids: Sequence[int], length: int, text: str, encoder: str = "") -> None:
     if len(ids) > length:
         raise UsageError(
@@ -120,11 +124,12 @@ def encode_by_pipeline(pipe: Any, text: str) -> EncodedText:
 def encode_rows(
     pipe: Any, text: str, length: int | None = None, clip_skip: int | None = None
 ) -> EncodedText:
-    """Encode a text as SD3, Flux, Chroma, AuraFlow, Bria and Qwen-Image do.
+    """Encode a text as transformers with joint attention do.
 
     The rows of SD3 come from CLIP, then from T5. The rows of Flux, Chroma, AuraFlow and Bria come
-    from T5. The rows of Qwen-Image come from Qwen, which puts an instruction before the text. askew
-    leaves out the tokens of the instruction.
+    from T5. The rows of Qwen-Image, Ovis-Image and FLUX.2 klein come from Qwen, which receives an
+    instruction, too. The pipelines of Qwen-Image and Ovis-Image drop the tokens before the prompt.
+    FLUX.2 klein passes them to the network, so they belong to the encoded text here, too.
 
     Parameters
     ----------
@@ -148,14 +153,16 @@ def encode_rows(
     if not length:
         default = signature(type(pipe).__call__).parameters["max_sequence_length"].default
         length = start + default
-    template = getattr(pipe, "prompt_template_encode", "{}").format(text)
-    skipped = getattr(pipe, "prompt_template_encode_start_idx", 0)
+    template = instructed(pipe, text)
+    skipped = _skipped_tokens(pipe)
     tokens: list[str] = []
     rows_of_tokens: list[int] = []
     for part in _parts(pipe, start, length):
         ids = part.tokenizer(template, verbose=False).input_ids[skipped:]
         _check_length(ids, part.stop - part.start, text, part.encoder)
-        tokens += part.tokenizer.convert_ids_to_tokens(ids)
+        spellings = part.tokenizer.convert_ids_to_tokens(ids)
+        before = _tokens_before(part.tokenizer, template, text) - skipped
+        tokens += [INSTRUCTION] * before + spellings[max(0, before) :]
         rows_of_tokens += range(part.start, part.start + len(ids))
     options: dict[str, Any] = {"clip_skip": clip_skip} if has_clip else {}
     if "do_classifier_free_guidance" in signature(pipe.encode_prompt).parameters:
@@ -166,6 +173,37 @@ def encode_rows(
             text, *other_prompts, max_sequence_length=length - start, **options
         )[0]
     return EncodedText(tokens=tokens, vectors=rows[0][rows_of_tokens])
+
+
+def instructed(pipe: Any, text: str) -> str:
+    """Return the text that the tokenizer receives, with the pipeline's instruction."""
+    if hasattr(pipe, "_get_messages"):  # Ovis-Image
+        messages: list[str] = pipe._get_messages(text)
+        return messages[0]
+    if type(pipe).__name__.startswith("Flux2Klein"):
+        chat: str = pipe.tokenizer.apply_chat_template(
+            [{"role": "user", "content": text}],
+            tokenize=False,
+            add_generation_prompt=True,
+            enable_thinking=False,
+        )
+        return chat
+    return str(getattr(pipe, "prompt_template_encode", "{}")).format(text)
+
+
+def _skipped_tokens(pipe: Any) -> int:
+    """Return the number of tokens that the pipeline drops from the start of an encoded prompt."""
+    names = ("prompt_template_encode_start_idx", "user_prompt_begin_id")
+    return max(int(getattr(pipe, name, 0)) for name in names)
+
+
+def _tokens_before(tokenizer: Any, template: str, text: str) -> int:
+    """Return the number of tokens of the instruction before a text; 0 without an instruction."""
+    start = template.rfind(text.strip())
+    if start <= 0:
+        return 0
+    offsets = tokenizer(template, return_offsets_mapping=True).offset_mapping
+    return sum(end <= start for _, end in offsets)
 
 
 def _parts(pipe: Any, start: int, length: int) -> list[_EncoderRows]:

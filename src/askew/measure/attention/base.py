@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 Maps = NDArray[np.float32]
 
 SUPPORTED_MODELS = (
-    "Stable Diffusion 1, 2, XL, 3 or 3.5, Flux, Chroma, AuraFlow, Bria, Qwen-Image, "
-    "PixArt-α, PixArt-Σ, Sana, Sana-Sprint, or the studio"
+    "Stable Diffusion 1, 2, XL, 3 or 3.5, Flux, FLUX.2 klein, Chroma, AuraFlow, Bria, "
+    "Qwen-Image, Ovis-Image, PixArt-α, PixArt-Σ, Sana, Sana-Sprint, or the studio"
 )
 """Models whose attention to words can be recorded."""
 

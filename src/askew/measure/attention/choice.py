@@ -29,8 +29,8 @@ def AttentionMaps(  # noqa: N802
     Parameters
     ----------
     pipe
-        A diffusers pipeline: Stable Diffusion 1, 2, XL, 3, Flux, Chroma, AuraFlow, Bria,
-        Qwen-Image, PixArt or Sana.
+        A diffusers pipeline: Stable Diffusion 1, 2, XL, 3, Flux, FLUX.2 klein, Chroma, AuraFlow,
+        Bria, Qwen-Image, Ovis-Image, PixArt or Sana.
     attribution
         Any text. The recorder computes a map for each token of this text.
     branch

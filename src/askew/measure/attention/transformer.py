@@ -1,12 +1,13 @@
 """Attention recorder for transformers where text and image attend to each other in one sequence.
 
-Supported models are SD3, SD3.5, Flux dev and schnell, Chroma, AuraFlow, Bria and Qwen-Image. While
-the model generates an image, the recorder passes the tokens of a second text, the *passive stream*,
-through the text side of each block. These tokens attend to the image and to each other. Neither the
-image nor its prompt attends to these tokens, so not a single bit of the image changes. If this text
-equals the prompt, the passive stream equals the stream of the prompt's tokens. A second pass of the
-model would cost more and would describe a different image. The attention pattern follows
-ConceptAttention (Helbling et al., arXiv 2502.04320), but by default the maps are attention weights.
+Supported models are SD3, SD3.5, Flux dev and schnell, FLUX.2 klein, Chroma, AuraFlow, Bria,
+Qwen-Image and Ovis-Image. While the model generates an image, the recorder passes the tokens of a
+second text, the *passive stream*, through the text side of each block. These tokens attend to the
+image and to each other. Neither the image nor its prompt attends to these tokens, so not a single
+bit of the image changes. If this text equals the prompt, the passive stream equals the stream of
+the prompt's tokens. A second pass of the model would cost more and would describe a different
+image. The attention pattern follows ConceptAttention (Helbling et al., arXiv 2502.04320), but by
+default the maps are attention weights.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,6 +29,7 @@ FAMILIES = ("AuraFlow", "Bria", "Chroma", "Flux", "QwenImage", "StableDiffusion3
 PIPELINES = [
     f"{family}{task}Pipeline" for family in FAMILIES for task in ("", "Img2Img", "Inpaint")
 ]
+PIPELINES += ["Flux2KleinPipeline", "OvisImagePipeline"]
 """Names of supported pipelines.
 
 The recorder relies on how these pipelines call their transformer.
@@ -44,6 +46,9 @@ Blocks with a separate text side come first.
 
 PROJECTIONS = ("to_q", "to_k", "to_v")
 OF_TEXT = ("add_q_proj", "add_k_proj", "add_v_proj")
+MODULATIONS = ("temb", "temb_mod", "temb_mod_img", "temb_mod_txt")
+"""Arguments of blocks with a row for each image."""
+
 BEFORE_FIRST_STEP = -1
 """Value that means that no step has been recorded yet.
 
@@ -136,9 +141,14 @@ class PassiveAttention:
             states = hidden_states
             names = PROJECTIONS
             norms = (attn.norm_q, attn.norm_k)
-        projected = (getattr(attn, name)(states) for name in names)
+        if is_parallel(attn):
+            projected, feed_forward = _split_parallel(attn, attn.to_qkv_mlp_proj(states))
+        else:
+            projected = [getattr(attn, name)(states) for name in names]
         self.tokens = side(attn, projected, norms, self._rotation)
         self.gathered = _attended(self.tokens, self._pixels)
+        if is_parallel(attn):
+            return attn.to_out(torch.cat([self.gathered, attn.mlp_act_fn(feed_forward)], dim=-1))
         if not has_text_side(attn):
             return attn.to_out[0](self.gathered) if hasattr(attn, "to_out") else self.gathered
         if attn.to_add_out is None:
@@ -149,6 +159,18 @@ class PassiveAttention:
 def has_text_side(attn: Any) -> bool:
     """Check whether an attention module has separate weights for text. Single blocks have none."""
     return getattr(attn, "add_q_proj", None) is not None
+
+
+def is_parallel(attn: Any) -> bool:
+    """Check whether an attention module also contains the feed-forward layer (FLUX.2)."""
+    return hasattr(attn, "to_qkv_mlp_proj")
+
+
+def _split_parallel(attn: Any, projected: Tensor) -> tuple[list[Tensor], Tensor]:
+    """Return queries, keys and values, and the input of the feed-forward layer's activation."""
+    width = attn.inner_dim
+    *parts, feed_forward = projected.tensor_split([width, 2 * width, 3 * width], dim=-1)
+    return parts, feed_forward
 
 
 def advance(
@@ -172,7 +194,7 @@ def advance(
     twin = copy(block)
     twin._modules = {**block._modules, "attn": attention}
     forward = type(block).forward
-    if "encoder_hidden_states" not in arguments:
+    if arguments.get("encoder_hidden_states") is None:
         result: Tensor = forward(twin, **{**arguments, "hidden_states": tokens})
         return result
     # A block with a text side needs a pixel, whose result is dropped.
@@ -284,7 +306,7 @@ class _TransformerCall:
 
 
 class TransformerAttentionRecorder(AttentionRecorder):
-    """Attention recorder for Stable Diffusion 3 and 3.5, Flux, Chroma, AuraFlow, Bria, Qwen-Image.
+    """Attention recorder for transformers where text and image attend to each other.
 
     Only the conditional rows of the first call of each step are recorded. The unconditional rows,
     and further calls for true guidance and skip-layer guidance, are ignored. AuraFlow puts
@@ -357,6 +379,14 @@ class TransformerAttentionRecorder(AttentionRecorder):
     def _watch_block(self, name: str, block: Any) -> Iterator[RemovableHandle]:
         attn = block.attn
         yield block.register_forward_pre_hook(self._enter, with_kwargs=True)
+        if is_parallel(attn):
+            keep_parallel = partial(self._keep_parallel, attn)
+            yield attn.to_qkv_mlp_proj.register_forward_hook(keep_parallel)
+            if self._compares_outputs:
+                keep_attended = partial(self._keep_attended, attn)
+                yield attn.to_out.register_forward_pre_hook(keep_attended)
+            yield attn.register_forward_hook(partial(self._pass_tokens, name, block))
+            return
         for projection in PROJECTIONS:
             keep = partial(self._keep, projection)
             yield getattr(attn, projection).register_forward_hook(keep)
@@ -411,8 +441,9 @@ class TransformerAttentionRecorder(AttentionRecorder):
             call.embedded = True
         # No token is padding, so the attention mask is left out.
         arguments = {name: value for name, value in kwargs.items() if name != "attention_mask"}
-        for name in ("hidden_states", "temb"):
-            arguments[name] = kwargs[name][call.rows]
+        for name in ("hidden_states", *MODULATIONS):
+            if name in kwargs:
+                arguments[name] = kwargs[name][call.rows]
         call.arguments = arguments
         call.activations = {}
 
@@ -422,6 +453,16 @@ class TransformerAttentionRecorder(AttentionRecorder):
         """Store a module's output, or its input before it runs, for the passive stream."""
         if self._call is not None:
             self._call.activations.setdefault(name, args[0] if output is None else output)
+
+    def _keep_parallel(self, attn: Any, _module: Any, _args: Any, output: Tensor) -> None:
+        """Keep queries, keys and values of an attention that contains the feed-forward layer."""
+        parts, _ = _split_parallel(attn, output)
+        for name, part in zip(PROJECTIONS, parts, strict=True):
+            self._keep(name, None, (), part)
+
+    def _keep_attended(self, attn: Any, module: Any, args: tuple[Tensor, ...]) -> None:
+        """Keep the result of an attention that contains the feed-forward layer."""
+        self._keep("pixels", module, (args[0][..., : attn.inner_dim],))
 
     def _pass_tokens(self, name: str, block: Any, attn: Any, _args: Any, output: Any) -> None:
         """Run a block on the tokens and add their maps, after the block has run on the image."""
@@ -455,20 +496,40 @@ def _layout(transformer: Any, hidden: Tensor, arguments: Mapping[str, Any], toke
         )
         return _Layout((height, width), pixel_rotation, token_rotation)
     if "img_ids" in arguments:
-        places = arguments["img_ids"]
-        height, width = (int(places[..., axis].max()) + 1 for axis in (1, 2))
-        # Each angle is given twice.
-        cosines, sines = transformer.pos_embed(places)
-        return _Layout((height, width), torch.complex(cosines[:, ::2], sines[:, ::2]))
+        places = _unbatched(arguments["img_ids"])
+        height, width = (int(places[:, axis].max()) + 1 for axis in (1, 2))
+        if len(places) != height * width:
+            raise UsageError(
+                "attention maps need an image without reference images; leave out the argument `image`"
+            )
+        text_places = _unbatched(arguments["txt_ids"])[:tokens]
+        return _Layout(
+            size=(height, width),
+            pixel_rotation=_rotation(transformer, places),
+            # Most families put all tokens at the origin, where nothing rotates.
+            token_rotation=_rotation(transformer, text_places) if text_places.any() else None,
+        )
     height, width = (length // transformer.config.patch_size for length in hidden.shape[-2:])
     return _Layout((height, width))
+
+
+def _unbatched(places: Tensor) -> Tensor:
+    """Return the positions of one image, because all images of a batch have the same."""
+    return places[0] if places.ndim == 3 else places
+
+
+def _rotation(transformer: Any, places: Tensor) -> Tensor:
+    """Return the rotation at positions. The network gives each angle twice."""
+    cosines, sines = transformer.pos_embed(places)
+    return torch.complex(cosines[:, ::2], sines[:, ::2])
 
 
 def _embedded(transformer: Any, tokens: Tensor) -> Tensor:
     """Embed the tokens as input for the first block."""
     embedder = getattr(transformer, "context_embedder", None)
+    norm = getattr(transformer, "context_embedder_norm", None)
     if embedder:
-        embedded: Tensor = embedder(tokens)
+        embedded: Tensor = embedder(tokens if norm is None else norm(tokens))
     else:
         embedded = transformer.txt_in(transformer.txt_norm(tokens))
     registers = getattr(transformer, "register_tokens", embedded[:1, :0])
