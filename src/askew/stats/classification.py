@@ -112,7 +112,7 @@ def differential(
     """Estimate the difference between the associations of two groups (Saravanan et al., Eq. 3).
 
     S(D_X, D_Y, A, B) = S(D_X, A, B) - S(D_Y, A, B) is in [-1, 1], and its null value is 0. The
-    interval combines the intervals of both associations (MOVER). p is two-sided and comes from
+    interval combines the intervals of both associations (MOVER). p is two-sided and is computed by
     randomly assigning images to the groups.
 
     Parameters
@@ -138,10 +138,11 @@ def rate_change(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the change, in [-1, 1], in the rate of first-class decisions about the same images.
+    """Estimate the change in the rate of decisions for the first class, on the same images.
 
-    A decision is included only if it is known both before and after the change. The null value is
-    zero. p is two-sided and comes from randomly flipping the sign of each image's mean change.
+    The change lies in [-1, 1]. A decision is included only if it is known both before and after the
+    change. The null value is zero. p is two-sided and is computed by randomly flipping the sign of
+    each image's mean change.
 
     Parameters
     ----------
@@ -168,9 +169,10 @@ def differential_change(
 ) -> Estimate:
     """Estimate the change in the difference between two associations (Saravanan et al., Eq. 3).
 
-    The estimate is the change in the first group minus the change in the second group. It is in
-    [-2, 2], and its null value is 0. The interval combines the intervals of both changes (MOVER). p
-    is two-sided and comes from randomly assigning images, with their mean changes, to the groups.
+    The estimate is the change in the first group minus the change in the second group. The estimate
+    lies in [-2, 2], and its null value is 0. The interval combines the intervals of both changes
+    (MOVER). p is two-sided and is computed by randomly assigning images, with their mean changes,
+    to the groups.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def clustered_rate_difference(
     """Estimate the share in `first` minus the share in `second`, in [-1, 1].
 
     The interval combines the intervals of both shares (MOVER; Newcombe 1998) and allows for the
-    correlation between paired clusters. p is two-sided and comes from randomly swapping the two
+    correlation between paired clusters. p is two-sided and is computed by randomly swapping the two
     clusters in each pair.
 
     Parameters
@@ -162,8 +162,8 @@ def rate_above_floor(
     """Estimate the rate of an event, and its floor: the rate without an intervention.
 
     The floor is the rate that the measurement process itself causes. Under the null hypothesis, the
-    rate equals the floor. `corrected` is (rate - floor) / (1 - floor). p is one-sided and comes
-    from randomly swapping `happened` and `floor` within clusters.
+    rate equals the floor. `corrected` is (rate - floor) / (1 - floor). p is one-sided and is
+    computed by randomly swapping `happened` and `floor` within clusters.
 
     Parameters
     ----------
@@ -216,8 +216,9 @@ def clustered_mean(
     level
         Confidence level of the interval, in (0, 1).
     null
-        Mean under the null hypothesis, or None for no test. p is two-sided. It comes from randomly
-        flipping the signs of the differences between the cluster means and `null`.
+        Mean under the null hypothesis, or None for no test. The p-value is two-sided. It is
+        computed by randomly flipping the signs of the differences between the cluster means and
+        `null`.
     """
     x = _checked(values)
     rows = _means(x)
@@ -244,9 +245,9 @@ def clustered_mean_difference(
 ) -> Estimate:
     """Estimate the mean of `first` minus the mean of `second`.
 
-    Only pairs in which both clusters have values are included. p comes from randomly flipping the
-    signs of the differences. The parameters are as in `clustered_rate_difference`, except that the
-    values may be any numbers.
+    Only pairs in which both clusters have values are included. p is computed by randomly flipping
+    the signs of the differences. The parameters are as in `clustered_rate_difference`, except that
+    the values may be any numbers.
     """
     x_means, y_means = _paired(_checked(first), _checked(second))
     differences = (x_means - y_means)[:, None]

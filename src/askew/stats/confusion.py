@@ -97,7 +97,8 @@ class ReadingErrors:
         shares = normalised(answered, "observed counts")
         if shares.shape != self.rates.shape[:1]:
             raise ValueError(
-                f"observed counts of shape {shares.shape} do not fit {len(self.rates)} values"
+                f"the observed counts have shape {shares.shape}, but the axis has "
+                f"{len(self.rates)} values"
             )
         return np.asarray(least_squares_shares(shares[None], self.rates[None])[0])
 

@@ -420,8 +420,8 @@ def kernel_distance(
     inception distance" of Binkowski et al. (2018), but the vectors may come from any embedder. If
     the same model generated both sets, the mean of the estimate is 0 for any number of images. This
     holds even if the vectors x_i and y_i are similar because their images have the same seed. The
-    estimate may be negative. p comes from randomly swapping the two images in a pair, which changes
-    the signs of h_ij.
+    estimate may be negative. p is computed by randomly swapping the two images in a pair, which
+    changes the signs of h_ij.
 
     Parameters
     ----------

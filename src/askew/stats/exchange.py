@@ -226,7 +226,8 @@ def tested_distance(
     shares : tuple of array, (K,)
         Shares of both sets.
     exchanged : tuple of array, (draws, K)
-        Shares of both sets after each exchange. Their mean distance is the null value.
+        Shares of both sets after each exchange. The mean distance over all exchanges is the null
+        value.
     images
         Number of images in both sets together.
     test, distance

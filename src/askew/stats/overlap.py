@@ -168,11 +168,11 @@ def entanglement(
     """Estimate the mean IoU of two concepts, and the mean corrected for chance (BiasMap, Eq. 6).
 
     The interval of the mean is Student's interval over images. The null value is the mean IoU
-    between one concept in one image and the other concept in another image of the prompt. p comes
-    from permuting the images of one concept. The corrected mean is (mIoU - null) / (1 - null). The
-    null value also has a sampling error, so the interval of the corrected mean is Student's
-    interval over jackknife pseudo-values. With fewer than three images, there is no interval, no
-    null value and no corrected mean.
+    between one concept in one image and the other concept in another image of the prompt. p is
+    computed by permuting the images of one concept. The corrected mean is (mIoU - null) / (1 -
+    null). The null value also has a sampling error, so the interval of the corrected mean is
+    Student's interval over jackknife pseudo-values. With fewer than three images, there is no
+    interval, no null value and no corrected mean.
 
     Parameters
     ----------

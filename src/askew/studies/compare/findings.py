@@ -41,10 +41,10 @@ class ScoreDifference:
     Attributes
     ----------
     score
-        Name of the score: mad or one of its alternatives wasserstein and standard_deviation; cas;
-        mad_clip or cas_clip, which use embeddings; share; distance; or run_distance. run_distance
-        is the distance between the shares of the two runs. It has no sign, and its test decides
-        whether the runs differ.
+        Name of the score: mad, wasserstein, standard_deviation, cas, mad_clip, cas_clip, share,
+        distance or run_distance. wasserstein and standard_deviation are alternatives to mad.
+        mad_clip and cas_clip use embeddings. run_distance is the distance between the shares of the
+        two runs. It has no sign, and its test decides whether the runs differ.
     prompt, axis, instrument
         Prompt, axis, and the instrument that labels the images.
     set

@@ -209,8 +209,8 @@ def edit_differences(
 ) -> Iterator[TaskDifference]:
     """Yield the differences between two runs.
 
-    For each set of edit prompts and each strength, the runs may differ in contrasts between groups,
-    in changes of perceived gender and of other axes, and in changes of skin tone.
+    The function compares contrasts between groups, changes of perceived gender and of other axes,
+    and changes of skin tone, for each set of edit prompts and each strength.
 
     Parameters
     ----------

@@ -106,8 +106,8 @@ class RankPlan(ScoredPlan):
         if not self.find:
             if self.until:
                 raise ValueError(
-                    f"until {self.until} adds held-out images to the prompts of --find, which is not "
-                    "given. Add --find 5, or leave out --until"
+                    f"until {self.until} adds held-out images to the prompts that --find selects, "
+                    "but --find is missing. Add --find 5, or leave out --until"
                 )
             return self
         if self.find >= len(self.prompts):
