@@ -677,7 +677,7 @@ class ImageColumn:
 
 @dataclass(frozen=True, slots=True)
 class SortedImages:
-    """A chart of images sorted by label, in which readers can check each label.
+    """A chart of images sorted by label, so that readers can check each label.
 
     Attributes
     ----------
@@ -1028,7 +1028,7 @@ Block = (
 
 @dataclass(frozen=True, slots=True)
 class FirstScreen:
-    """The first screen of a page: a chart of the main result, and images with which to check it.
+    """The first screen of a page: a chart of the main result, and images for checking the result.
 
     Attributes
     ----------

@@ -326,7 +326,7 @@ def _chance(plane: ValuePlane, line: LineSeries, place: int) -> Markup:
 
 
 def _below(plane: ValuePlane, labels: Sequence[str]) -> Iterator[Markup]:
-    """Yield the names of as many steps as fit, some of which are hidden on a narrow screen."""
+    """Yield the names of as many steps as fit; on a narrow screen, some of them are hidden."""
     space = LETTER * max(map(len, labels), default=1) + 12
     length = round(len(labels) * space)
     wide = max(1, -(-length // WIDE))

@@ -1,4 +1,4 @@
-"""Sentences with which pages claim an effect, or report that a test is not significant.
+"""Sentences in which pages claim an effect, or report that a test is not significant.
 
 `tests/truth/test_summaries.py` tests each phrase, and measures how often it claims an effect that
 does not exist. The page `docs/reference/wording.md` is generated from the phrases and this test.

@@ -47,7 +47,7 @@ _DEVIATIONS = {"over": "over-represented", "under": "under-represented", "none":
 
 
 def deviation(group: ValueGroup, value: ValueShare) -> Deviation:
-    """Return the direction in which a value deviates, which determines its color.
+    """Return the direction of a value's deviation, which determines its color.
 
     Parameters
     ----------

@@ -250,7 +250,7 @@ def value_text(value: ValueShare) -> str:
 
 
 def missing_note(group: ValueGroup) -> str:
-    """Return how many images have no label and for which reasons; "" if all are labeled."""
+    """Return the number of images without a label, with reasons; "" if all are labeled."""
     unlabeled = sum(group.missing.values())
     if not group.n and unlabeled:
         return f"none of {unlabeled:,} labeled: {reasons(group.missing)}"

@@ -141,7 +141,7 @@ class PeopleShares:
 
 @record
 class PairChoices:
-    """Raters' answers to the question of which of two image sets shows less bias.
+    """Raters' choices between two image sets: which set shows less bias.
 
     Attributes
     ----------

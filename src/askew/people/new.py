@@ -52,7 +52,7 @@ class StudyDesign:
     seed
         Seed for samples and for the order of items and options.
     rules
-        Rules by which raters are excluded.
+        Rules for excluding raters.
     confidence
         Confidence level of all intervals.
     precision
@@ -134,7 +134,7 @@ def drawn_places(rng: np.random.Generator, total: int, count: int) -> list[int]:
     rng
         Random generator for the draw.
     total
-        Number of positions from which to draw.
+        Number of positions to choose from.
     count
         Number of positions to draw, at most `total`.
     """

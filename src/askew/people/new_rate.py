@@ -121,7 +121,7 @@ def new_rate_study(
         grids = societal_grids(grids)
     if not grids:
         raise UsageError(
-            "no axis of the runs has both a score and images to rate. Give audits that have these "
+            "no axis in the runs has both a score and images to rate. Give audits that have these "
             "axes with --from RUN"
             + (". tibet-2 needs prompts with two or more societal axes" * societal_only)
         )

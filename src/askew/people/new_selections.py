@@ -1,4 +1,4 @@
-"""Studies in which people select concepts for images, or axes for a prompt, from a list (TIBET).
+"""Studies in which people select from a list: concepts for images, or axes for a prompt (TIBET).
 
 A list contains the options that a run proposes. These options are five concepts that an instrument
 named in the images, or the axes in the run's plan. askew adds random options that the run does not

@@ -133,7 +133,7 @@ class StudyPlan:
     axes : tuple of StudyAxis
         Axes that raters judge.
     rules : ExclusionRules
-        Rules by which raters are excluded.
+        Rules for excluding raters.
     sources : tuple of StudySource
         Runs from which the study takes images.
     confidence : float
@@ -236,7 +236,7 @@ class RaterRecord:
     id : str
         Id of the rater in the study's files.
     number : int
-        Number of the rater, which determines the order in which options are shown.
+        Number of the rater, which determines the order of the options.
     token : str
         SHA-256 of the secret in the rater's link; empty if the rater has no link.
     items : tuple of str

@@ -60,7 +60,7 @@ class AxisSample:
 
     @property
     def images(self) -> int:
-        """Number of images from which the sample was drawn."""
+        """Number of images in the population that was sampled."""
         return sum(map(len, self.strata.values()))
 
 

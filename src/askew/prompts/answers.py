@@ -377,7 +377,9 @@ def _read_axis(item: Mapping[Any, Any]) -> ParsedAxis:
 
 
 def _read_pairs(part: Any) -> Iterator[tuple[str, str]]:
-    """Yield each value of an axis with its prompt. An answer can contain these pairs in four forms.
+    """Yield each value of an axis with its prompt.
+
+    An answer can list values and prompts in four forms.
 
     The forms are {value: prompt}, [{"value": …, "prompt": …}], [{value: prompt}] and [prompt].
     """

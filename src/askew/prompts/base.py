@@ -117,7 +117,7 @@ class Writer(Protocol):
         kind
             Kind of texts.
         prompt
-            Prompt from which to make mutations or variations; "" for random prompts.
+            Prompt to mutate or vary; "" for random prompts.
         count
             Maximum number of texts, at least 1.
         seed

@@ -25,7 +25,7 @@ _FIELD_NAMES = {
     "temperature": re.compile(r"temperature", re.I),
     "seed": re.compile(r"\bseed\b", re.I),
 }
-"""Patterns that match a server's error if it rejects a request field, keyed by field."""
+"""Patterns that match the error message for a rejected request field, keyed by field."""
 
 _SYSTEM_ROLE = re.compile(r"\bsystem\W+role|\brole\W+system|\broles must alternate", re.I)
 _FILTERS = re.compile(r"content_filter|content_policy|moderation|responsibleai", re.I)

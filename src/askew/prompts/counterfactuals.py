@@ -276,7 +276,7 @@ def _is_implied(change: _Change) -> bool:
 
 
 def _subjects(parsed: ParsedPrompt, entry: CatalogueAxis) -> list[NounPhrase]:
-    """Return the noun phrases to which an axis applies.
+    """Return the noun phrases that can have a value of an axis.
 
     If the prompt mentions no person, axes of people apply to animals. If no noun fits, the axis
     applies to the first unknown noun, which could name anything.

@@ -43,11 +43,11 @@ class Candidate:
     text
         The prompt.
     iteration
-        Iteration in which the prompt was written, from 0.
+        Number of the iteration that wrote the prompt, from 0.
     origin
         Whether the prompt is a random prompt or a mutation.
     parent
-        Prompt from which a mutation was made; None for a random prompt.
+        Prompt that was changed to make a mutation; None for a random prompt.
     loss
         Loss of the prompt (lower is better); None before evaluation, or if evaluation is
         impossible.

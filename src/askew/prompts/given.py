@@ -150,7 +150,7 @@ def prompt_of(words: str, template: str = HEADSHOT) -> str:
 
 
 def group_names(text: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the names of groups, given texts in which commas separate the names.
+    """Return the names of groups from texts of comma-separated names.
 
     Raises
     ------

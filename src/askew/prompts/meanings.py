@@ -131,8 +131,8 @@ def canonical_value(axis: str, value: str) -> str:
     Returns
     -------
     str
-        The value as spelled in the catalog or in meanings.toml. A value that is in neither list, or
-        a text that states several values, is returned unchanged.
+        The value as spelled in the catalog or in meanings.toml. A text that is in neither of
+        these sources, or that states more than one value, is returned unchanged.
     """
     if axis not in catalogue() or value in catalogue()[axis].axis.values:
         return value
@@ -193,7 +193,7 @@ def _spellings(axis: str) -> Mapping[tuple[str, ...], str]:
 
 
 def _worded_values(axis: str, entry: CatalogueAxis) -> Iterator[tuple[str, str]]:
-    """Yield pairs (words, value), in which the words state the value."""
+    """Yield pairs (words, value) of a value and words that state it."""
     meaning = _meaning(axis)
     for value in entry.axis.values:
         yield value, value

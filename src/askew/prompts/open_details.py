@@ -25,7 +25,7 @@ from askew.prompts.statements import (
 from askew.prompts.vocabulary import Noun, article, nouns, occupations, read_data
 
 SIDES = ("anywhere", "indoors", "outdoors")
-"""Settings in which a detail can be shown: anywhere, only indoors or only outdoors."""
+"""Places where a detail can be shown: anywhere, only indoors or only outdoors."""
 
 STYLE = "style"
 MONOCHROME = "monochrome"
@@ -286,7 +286,7 @@ def say_all(prompt: str, details: Iterable[Detail]) -> str:
 
 
 def _insertion_order(detail: Detail) -> tuple[int, bool, int]:
-    """Return a sorting key by which details that belong closer to the noun are inserted first."""
+    """Return a sorting key that puts details that belong closer to the noun first."""
     is_value_after_noun = detail.form.place == "after" and detail.value is not None
     place = _PLACES.index(detail.form.place)
     return place, is_value_after_noun, [*_ORDER, detail.aspect].index(detail.aspect)

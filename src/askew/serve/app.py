@@ -195,7 +195,7 @@ class ImageServer:
 
 
 def damaged_images(content: dict[str, Any], faults: Mapping[str, Fault]) -> Response:
-    """Return a response that contains these images, damaged by the request's faults."""
+    """Return a response with these images, damaged by the faults that occur for the request."""
     if "garbage" in faults:
         content["data"] = [{"b64_json": base64.b64encode(b"not an image").decode()}]
     if "address" in faults:

@@ -1,7 +1,7 @@
 """Web forms for commands, and conversion of submitted forms to command-line arguments.
 
-The form fields are derived from the command's signature, docstring and option records, like the
-help in the terminal. A form cannot do anything that a terminal cannot do.
+Like the help in the terminal, the form fields are derived from the command's signature, docstring
+and option records. A form cannot do anything that a terminal cannot do.
 """
 
 import inspect

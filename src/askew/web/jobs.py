@@ -63,7 +63,7 @@ class AppJob:
     arguments
         Arguments for `askew`.
     run
-        Run folder to which the command writes.
+        Run folder for the results of the command.
     created
         Time in UTC at which the user requested the job.
     is_preview
@@ -131,7 +131,7 @@ class Jobs:
         arguments
             Arguments for `askew`.
         run
-            Run folder to which the command writes.
+            Run folder for the results of the command.
         is_preview
             Whether the job is only a preview with a few images.
 

@@ -1,4 +1,4 @@
-"""Forms with which users correct labels, flag images, and write notes on a run."""
+"""Forms for correcting labels, flagging images, and writing notes on a run."""
 
 from collections.abc import Iterator
 

@@ -95,7 +95,7 @@ def _nothing(site: Site, query: str) -> Markup:
 
 
 def _list(runs: Sequence[RunFacts], jobs: Mapping[str, AppJob]) -> Markup:
-    """Return the list of runs as a form, in which users select runs to compare."""
+    """Return the list of runs as a form for selecting runs to compare."""
     heads = ("Run", "Result", "Model", "Command", "State", "Images", "Size", "Changed")
     rows = [_row(run, jobs.get(run.id)) for run in runs]
     button = tag("p", tag("button", "Compare the selected runs", class_="plain"))
