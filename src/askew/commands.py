@@ -27,7 +27,7 @@ from askew.run.check import CheckReport, set_aside
 from askew.run.check import check as check_run
 from askew.run.folder import HASH_FILE, changed_run_files, plan_hash_in, run_files
 from askew.store.files import changed_files, explain_os_error
-from askew.store.store import Store, default_store, is_store, opened_alone
+from askew.store.store import Store, default_store, is_store, opened_alone, working_process
 from askew.studies.compare import COMPARISON_FILE
 from askew.studies.evidence import check_evidence, is_evidence
 from askew.studio import weights
@@ -363,6 +363,8 @@ def _description(folder: Path, store: Store) -> tuple[str, str, str]:
         state = "damaged"
     elif (folder / RESULTS_FILE).exists() and done == len(planned):
         state = "finished"
+    elif working_process(folder) is not None:
+        state += ", running"
     return str(plan.get("method", "audit")), str(plan.get("model", "")), state
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +21,7 @@ from askew.errors import StoreError, UsageError
 from askew.store.imagefile import EncodedPicture, encode, is_blank
 from askew.store.keys import SEEDS, file_key, picture_key, picture_seed, question_hash
 from askew.store.requests import PictureRequest
-from askew.store.store import Store, default_store
+from askew.store.store import Store, default_store, working_process
 from askew.types import Missing, Picture, Question
 
 
@@ -361,3 +363,36 @@ def test_abandoned_files_are_deleted(tmp_path: Path) -> None:
     os.utime(old, (0, 0))
     Store(tmp_path).close()
     assert (old.exists(), new.exists()) == (False, True)
+
+
+# Runs in progress
+
+HOLD_A_RUN = """
+import sys
+from pathlib import Path
+from askew.store.store import Store, default_store, working_process
+folder = Path(sys.argv[1])
+with Store(default_store(folder)) as store, store.turn_of_run(folder):
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not name the process")
+def test_the_process_that_works_on_a_run_is_known(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    other = tmp_path / "other"
+    assert working_process(folder) is None
+    assert not default_store(folder).exists()
+    command = [sys.executable, "-c", HOLD_A_RUN, str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        assert working_process(folder) == process.pid
+        with Store(default_store(other)) as store, store.turn_of_run(other) as is_mine:
+            assert is_mine
+            assert working_process(folder) == process.pid
+            assert working_process(other) == os.getpid()
+        assert working_process(other) is None
+        process.communicate(b"")
+    assert working_process(folder) is None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import askew
 from askew.method import load
+from askew.store.store import Store, default_store
 from askew.web.jobs import new_identity
 from web_app import PLANTED, Browser, served
 
@@ -143,6 +144,18 @@ def test_a_run_without_results_is_unfinished(runs: Path) -> None:
         assert "has a plan, but no results" in text
         folder = runs / "nurse"
         assert f"askew audit --plan {folder}/plan.toml --run {folder}" in text
+        assert '"state unfinished"' in browser.get("/").text
+
+
+def test_a_run_on_which_a_command_works_is_running(runs: Path) -> None:
+    folder = runs / "nurse"
+    (folder / "results.json").unlink()
+    with served([runs]) as browser:
+        with Store(default_store(folder)) as store, store.turn_of_run(folder):
+            assert '"state running"' in browser.get("/").text
+            text = browser.get(run_named(browser, "nurse")).text
+            assert f"Process {os.getpid()} is working on the run in {folder}" in text
+            assert "askew audit --plan" not in text
         assert '"state unfinished"' in browser.get("/").text
 
 

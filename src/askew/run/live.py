@@ -604,7 +604,7 @@ def opened_live(
     place = opened_engine(
         options.get("engine"), options.get("workers"), options.get("gpus_per_worker")
     )
-    with opened_log(options.get("log")) as log, place as engine:
+    with store.turn_of_run(folder), opened_log(options.get("log")) as log, place as engine:
         progress = _receiver(options.get("progress", False))
 
         def receive(event: Event) -> None:

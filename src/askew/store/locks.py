@@ -231,6 +231,34 @@ def _lock(number: int, place: int) -> bool:
     return True
 
 
+def holder_in(path: Path, place: int) -> int | None:
+    """Return the id of the process that has locked a byte of a lock file; None if unknown.
+
+    The file need not exist and is not changed. If this process already has the file open, its own
+    locks stay in place.
+
+    Parameters
+    ----------
+    path
+        The lock file.
+    place
+        Position of the byte.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with _GUARD:
+        shared = _SHARED.get(_identity(path))
+        if shared is not None:
+            return os.getpid() if place in shared.taken else holder(shared.number, place)
+        try:
+            number = os.open(path, flags)
+        except OSError:
+            return None
+        try:
+            return holder(number, place)
+        finally:
+            os.close(number)
+
+
 class StoreLock:
     """Lock on a store. The operating system releases the lock when the process ends.
 

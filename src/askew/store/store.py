@@ -19,7 +19,7 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -72,6 +72,15 @@ ABANDONED = 24 * 3600.0
 def default_store(run_folder: Path) -> Path:
     """Return the path of a run's default store: `.askew`, next to the run folder."""
     return run_folder.absolute().parent / ".askew"
+
+
+def working_process(run_folder: Path) -> int | None:
+    """Return the id of the process that is working on a run; None if there is none, or if unknown.
+
+    The process is known only on Linux, and only if the run uses its default store.
+    """
+    lock_file = default_store(run_folder) / LOCKS_FILE
+    return locks.holder_in(lock_file, _place_of(_run_names(run_folder)))
 
 
 def is_store(folder: Path) -> bool:
@@ -459,6 +468,10 @@ class Store:
             if is_mine:
                 held.release(place)
 
+    def turn_of_run(self, run_folder: Path) -> AbstractContextManager[bool]:
+        """Lock a run, so that other processes can find out that this process is working on it."""
+        return self.turn(*_run_names(run_folder))
+
     def _part_locks(self) -> locks.PartLocks:
         if self._locks is None:
             self._locks = locks.PartLocks(self.path / LOCKS_FILE)
@@ -802,6 +815,11 @@ def _is_unchanged(path: str, digest: FileDigest) -> bool:
 def _place_of(names: Sequence[str]) -> int:
     """Return the position of the byte in the lock file that stands for this piece of work."""
     return int(digest_of(names)[:15], 16)
+
+
+def _run_names(run_folder: Path) -> tuple[str, str]:
+    """Return the names that identify the work on a run in the lock file."""
+    return "run", str(run_folder.resolve())
 
 
 def _is_unicode(text: str) -> bool:

@@ -13,6 +13,7 @@ from askew.pages.blocks import ImageQuery, ImageReference
 from askew.pages.elements import bdi, tag
 from askew.pages.media import PageLinks
 from askew.plan import PLAN_FILE
+from askew.store.store import working_process
 from askew.web.command_form import command_line
 from askew.web.filters import ImageFilter, selected, sets_named
 from askew.web.gate import FORBIDDEN
@@ -24,6 +25,9 @@ from askew.web.site import Site
 
 ORIGINAL = "original"
 """Value of the query parameter `labels` that makes a page show shares without corrections."""
+
+REFRESH = 5
+"""Time in seconds after which the browser reloads the page of a run in progress."""
 
 CAVEAT = (
     "They replace the labels from all instruments in shares, deviations and verdicts, but not in MAD "
@@ -151,6 +155,15 @@ def _unfinished(site: Site, facts: RunFacts, error: UsageError) -> Response:
     remove = tag("p", tag("a", "Remove this run", href=f"/runs/{facts.id}/remove"))
     if facts.state == "damaged":
         return message("This run is damaged", str(error), 409, "runs", remove)
+    job = _latest_job(site, facts)
+    process = working_process(facts.folder)
+    if process is not None:
+        text = (
+            f"Process {process} is working on the run in {facts.folder}. "
+            "When it has finished, this page shows the results."
+        )
+        main = sheet("This run is in progress", job, tag("p", bdi(text)))
+        return page(facts.folder.name, main, area="runs", refresh=REFRESH)
     text = (
         f"The run in {facts.folder} has a plan, but no results. askew does not generate finished "
         "images again. To continue, repeat its command in a terminal, or use its plan:"
@@ -160,7 +173,7 @@ def _unfinished(site: Site, facts: RunFacts, error: UsageError) -> Response:
     check = command_line(("check", str(facts.folder)))
     main = sheet(
         "This run has no results yet",
-        _latest_job(site, facts),
+        job,
         tag("p", bdi(text)),
         tag("pre", resume),
         tag("p", "This command reports what is missing:"),

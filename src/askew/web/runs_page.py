@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from askew.pages import words
 from askew.pages.elements import bdi, tag
+from askew.store.store import working_process
 from askew.web.index import ORDERS, RunFacts, run_id
 from askew.web.jobs import AppJob, active
 from askew.web.shell import choice, date_of, page, page_number, pager, sheet, table
@@ -105,13 +106,16 @@ def _list(runs: Sequence[RunFacts], jobs: Mapping[str, AppJob]) -> Markup:
 def _row(run: RunFacts, job: AppJob | None) -> tuple[object, ...]:
     """Return a run's row in the list.
 
-    If the run has no results yet and a job is working on it, the row links to the job.
+    If the run has no results yet and a job is working on it, the row links to the job. A command in
+    a terminal may also be working on the run.
     """
     state: str = run.state
     address = f"/runs/{run.id}"
-    if job is not None and run.state == "unfinished":
+    if run.state == "unfinished" and job is not None:
         state = "running"
         address = f"/jobs/{job.id}"
+    elif run.state == "unfinished" and working_process(run.folder) is not None:
+        state = "running"
     name = tag("a", bdi(words.shorten(run.folder.name, 80)), href=address)
     box = tag("input", type="checkbox", name="run", value=run.id)
     first: Markup = name
