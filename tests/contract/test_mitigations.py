@@ -121,6 +121,6 @@ def test_questions_are_about_the_targets(name: str) -> None:
 def test_a_model_without_an_accessible_network_is_refused_by_name(name: str) -> None:
     with pytest.raises(
         UsageError,
-        match=f"{name} works inside a diffusion network, but studio/planted gives no access",
+        match=f"{name} works inside a diffusion network, but studio/planted does not provide",
     ):
         load(name).wrap(registry.model("studio/planted"))

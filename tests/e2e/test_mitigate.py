@@ -272,7 +272,7 @@ def test_a_run_killed_before_its_evaluation_continues(
         (["--axes", "gender", "--technique", "fair"], "fair"),
         (
             ["--axes", "gender", "--technique", "cads"],
-            "studio/planted gives no access to a network; use --technique prompts",
+            "studio/planted does not provide access to a network; use --technique prompts",
         ),
     ],
 )

@@ -207,6 +207,7 @@ def test_models_that_cannot_be_steered_are_refused_by_name(pipeline: Any, tmp_pa
     ):
         Entanglement(targets=EVEN).apply(tiny_pipelines.stable_diffusion_3())(PROMPT)
     with pytest.raises(
-        UsageError, match="studio/planted gives no access to a network; use --technique prompts"
+        UsageError,
+        match="studio/planted does not provide access to a network; use --technique prompts",
     ):
         CADS().wrap(registry.model("studio/planted"))

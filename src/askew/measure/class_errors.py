@@ -1,4 +1,4 @@
-"""Denoising errors of stored images, recorded in the same way as readings of an instrument.
+"""Compute denoising errors of stored images, and store them like the readings of an instrument.
 
 PyTorch is imported when the first image is read.
 """

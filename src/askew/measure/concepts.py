@@ -201,7 +201,7 @@ def align(sets: Sequence[ConceptCounts]) -> list[ConceptCounts]:
 def merge_synonyms(
     sets: Sequence[ConceptCounts], variant: Variant = "paper"
 ) -> list[ConceptCounts]:
-    """Give all sets the same vocabulary, with synonyms as one concept (TIBET, algorithm 1, step 1).
+    """Give all sets the same vocabulary, and merge synonyms (TIBET, algorithm 1, step 1).
 
     Two concepts are joined if they have the same most frequent WordNet sense, or if a chain of such
     concepts links them. In the variant "code", any shared sense links two concepts. A group is

@@ -242,7 +242,7 @@ def likeliest_options(
 
 
 def _lengths(paths: Sequence[Paths]) -> Rows:
-    """Return the length of each option including its end, of shape (rows, options)."""
+    """Return each option's number of tokens, including its end, as (rows, options)."""
     lengths = np.zeros((len(paths), max(map(len, paths))), dtype=np.intp)
     for row, options in zip(lengths, paths, strict=True):
         row[: len(options)] = [len(path) + 1 for path in options]

@@ -122,7 +122,7 @@ def class_errors(
     Raises
     ------
     UsageError
-        If the pipeline is not supported, latents or noise have a wrong shape, or the loss is
+        If the pipeline is not supported, latents or noise have the wrong shape, or the loss is
         unknown.
     ModelError
         If an error is not finite.
@@ -209,8 +209,8 @@ class Denoiser:
     def errors(self, latents: Tensor, timesteps: Sequence[int], noise: ArrayLike) -> Errors:
         """Return errors of shape (images, classes, samples).
 
-        A batch may contain several images, samples and classes, of which the class changes fastest.
-        If memory runs out, askew halves the batch and repeats it.
+        A batch may contain several images, samples and classes; the class changes fastest. If
+        memory runs out, askew halves the batch and repeats it.
 
         Parameters
         ----------

@@ -171,7 +171,7 @@ returns Missing if there is no face.
 def skin_change(
     before: Image.Image, after: Image.Image, masks: tuple[Mask | Missing, Mask | Missing]
 ) -> SkinChange:
-    """Compare an image with its edit.
+    """Compare an image with its edited version.
 
     Parameters
     ----------

@@ -190,7 +190,7 @@ _TO_XYZ = np.array(
 )
 _WHITE = np.array([0.95047, 1.0, 1.08883])
 _LINEAR_PART = 0.008856
-"""Fraction of white below which CIELAB replaces the cube root by a straight line."""
+"""Fraction of white below which CIELAB replaces the cube root with a straight line."""
 
 
 def ycbcr(pixels: Bytes) -> Floats:

@@ -93,7 +93,7 @@ def _by_key(aliases: Mapping[str, str]) -> dict[str, str]:
 
 
 class Spelling:
-    """Table that maps the labels of an axis to answers, by values, their spellings and aliases.
+    """Table that maps an axis's labels to answers, using its values, their spellings and aliases.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Prompt policies: prompts that state values of open attributes, with the policy's frequencies.
+"""Prompt policies: replace a prompt with prompts that state open attributes at given frequencies.
 
 A policy works with every model that takes prompts, including hosted models. Users can call
 `PromptPolicy.draw` in their own code to get the prompts to send.

@@ -188,14 +188,14 @@ class Steering(Mitigation):
         Raises
         ------
         UsageError
-            If the model gives no access to its network, if the technique does not support this kind
-            of network, or if the technique does not work with the model's settings.
+            If the model does not provide access to its network, if the technique does not support
+            this kind of network, or if the technique does not work with the model's settings.
         """
         pipeline_class = getattr(model, "pipeline_class", None)
         if pipeline_class is None:
             raise UsageError(
-                f"{self.method} works inside a diffusion network, but {model.name} gives no access "
-                "to a network; use --technique prompts"
+                f"{self.method} works inside a diffusion network, but {model.name} does not "
+                "provide access to a network; use --technique prompts"
             )
         self.check_class(pipeline_class, f" of {model.name}")
         self._check_settings(pipeline_class, model.settings)

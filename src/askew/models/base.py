@@ -1,4 +1,4 @@
-"""Protocols of text-to-image models and of collections of existing images."""
+"""Protocols for text-to-image models and for collections of existing images."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -58,7 +58,7 @@ def check_settings(owner: str, known: Mapping[str, Any], settings: Mapping[str, 
 
 
 def _has_type(value: object, types: set[Any]) -> bool:
-    """Check whether a value has one of the types. True if a type is neither numeric nor boolean."""
+    """Check whether a value has one of the types. Types other than numbers and bool always fit."""
     numbers = set(types) - {NoneType}
     is_other = not numbers <= {int, float, bool}
     if is_other or (value is None and NoneType in types):
@@ -142,7 +142,7 @@ class Model(Protocol):
         """Return an RGB image for each request, or the reason why there is no image."""
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Return the words of `prompt` that the model is known to ignore; empty if unknown."""
+        """Return the words in `prompt` that the model is known to ignore; empty if unknown."""
 
 
 def is_mitigated(model: object) -> bool:
@@ -156,7 +156,7 @@ def is_seeded(model: object) -> bool:
 
     A model is seeded unless its optional attribute `seeded` is false. An image from a seeded model
     depends only on the model's revision and settings, and on the prompt and seed. askew stores the
-    images of an unseeded model, such as a hosted server, and never makes them again.
+    images of an unseeded model, such as a hosted server, and never regenerates them.
     """
     return bool(getattr(model, "seeded", True))
 

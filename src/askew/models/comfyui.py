@@ -55,7 +55,7 @@ class ComfyModel:
         Nodes of the workflow, by number, in ComfyUI's API format.
     prompt_inputs, seed_inputs
         Inputs that receive the prompt and the seed. If no input receives the seed, askew stores the
-        images and never makes them again.
+        images and never regenerates them.
     output_node
         Number of the node whose image askew uses; "" if the workflow makes only one image.
     revision
@@ -227,7 +227,7 @@ def create(
         Workflow file, exported from ComfyUI in the API format.
     prompt_node, seed_node
         Numbers of the nodes that receive the prompt and the seed, or NUMBER.INPUT. Commas separate
-        several nodes. Without a seed node, askew stores the images and never makes them again.
+        several nodes. Without a seed node, askew stores the images and never regenerates them.
     output_node
         Number of the node whose image askew uses, if the workflow makes several images.
     revision

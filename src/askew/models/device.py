@@ -46,7 +46,7 @@ def _has_number(kind: str, number: str) -> bool:
 
 
 def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.dtype:
-    """Convert the name of a number format to a data type that suits a device.
+    """Choose a data type by name; for `auto`, choose a data type that suits the device.
 
     Parameters
     ----------

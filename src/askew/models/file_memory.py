@@ -1,4 +1,4 @@
-"""Memory for the digests of image files (in the store) and for opened collections (per command).
+"""Remember the digests of image files (in the store) and opened collections (during a command).
 
 Reading 100,000 files takes much longer than querying their size, times and inode numbers. If these
 values are unchanged for a file, askew uses the file's remembered digest. askew does not remember
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FRESH = 3 * 10**9
-"""Nanoseconds after a change to a file during which askew does not trust the file's times.
+"""For this many nanoseconds after a file has changed, askew does not trust the file's times.
 
 The FAT file system records times in steps of 2 s.
 """

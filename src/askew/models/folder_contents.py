@@ -133,7 +133,7 @@ def _suffix(path: Path) -> str:
 
 
 def _visible_files(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return all visible files, and those that are links, each sorted by the parts of the path."""
+    """Return all visible files, and all links among them, sorted by the parts of their paths."""
     files: dict[tuple[str, ...], Path] = {}
     links: list[tuple[str, ...]] = []
     left: list[tuple[str, ...]] = [()]

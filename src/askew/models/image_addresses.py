@@ -39,7 +39,7 @@ LONGEST = 4000
 
 USUAL_PORTS = {"http": 80, "https": 443}
 
-REMEDY = "ask for the image itself with -M response_format=b64_json"
+REMEDY = "request the image itself with -M response_format=b64_json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,17 +101,17 @@ def checked_target(address: str, server: str) -> Target:
         place = urlsplit(address)
         origin = _origin(place)
     except ValueError as error:
-        raise ServerError(f"an address that cannot be read; {REMEDY}") from error
+        raise ServerError(f"the server sent an address that cannot be parsed; {REMEDY}") from error
     name = shown(place._replace(query="", fragment="").geturl())
     host = place.hostname or ""
     if len(address) > LONGEST or place.username is not None or not (host and host.isascii()):
-        raise ServerError(f"an address that askew does not open; {REMEDY}")
+        raise ServerError(f"the server sent an address that askew does not open; {REMEDY}")
     if origin == _origin(urlsplit(server)):
         return Target(url=address, host=None, name=name)
     if origin[0] != "https" or origin[2] != USUAL_PORTS["https"]:
         raise ServerError(
-            f"the address {name}. askew opens only https addresses on port 443, and addresses of "
-            f"the server itself; {REMEDY}"
+            f"the server sent the address {name}, but askew opens only https addresses on port 443 "
+            f"and addresses of the server itself; {REMEDY}"
         )
     number = _public_number(host, name)
     netloc = f"[{number}]" if ":" in number else number
@@ -130,11 +130,11 @@ def _public_number(host: str, name: str) -> str:
     try:
         places = socket.getaddrinfo(host, USUAL_PORTS["https"], type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise ServerError(f"the address {name}, whose host is unknown; {REMEDY}") from error
+        raise ServerError(f"the host of the address {name} is unknown; {REMEDY}") from error
     numbers = [str(entry[4][0]).partition("%")[0] for entry in places]
     if not numbers or not all(map(is_public, numbers)):
         raise ServerError(
-            f"the address {name}, whose host is not public. askew does not open it; {REMEDY}"
+            f"askew does not open the address {name}, because its host is not public; {REMEDY}"
         )
     return numbers[0]
 
@@ -181,7 +181,7 @@ def _attempt(target: Target, attempt: int) -> bytes | FailedAttempt:
     if answer.is_success:
         return answer.content
     status = answer.status_code
-    fault = ServerError(f"the image at {target.name}: the host answered {status}", status=status)
+    fault = ServerError(f"the host of the image at {target.name} answered {status}", status=status)
     if answer.is_redirect:
         fault = ServerError(f"the image at {target.name} redirects elsewhere; {REMEDY}")
     return FailedAttempt(fault, pause_after(status, answer.headers, attempt))

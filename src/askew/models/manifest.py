@@ -80,7 +80,7 @@ class Manifest:
         return column
 
     def where(self, filters: Mapping[str, Sequence[str]]) -> "Manifest":
-        """Return a manifest of only the rows that have an accepted value in each filtered column.
+        """Return a manifest with only the rows that have an accepted value in each filtered column.
 
         Parameters
         ----------

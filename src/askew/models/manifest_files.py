@@ -308,7 +308,7 @@ def _shown_path(file: Path, folder: Path) -> str:
 def distinct_rows(
     manifest: Manifest, pictures: Mapping[int, FiledPicture], used: Collection[str]
 ) -> tuple[list[FiledPicture], list[str]]:
-    """Return one image per file, and a warning if rows repeat another row.
+    """Return one image per file, and a warning if some rows repeat other rows.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Each call makes one image, so that askew can store every image as soon as it arrives. askew cannot
 know the revision of a hosted model. Therefore, it uses the month of the first request as the
-revision. Most servers ignore seeds. askew stores their images and never makes them again. For
+revision. Most servers ignore seeds, so askew stores their images and never regenerates them. For
 servers that use seeds, the setting `seeded` makes askew send the seed of each image.
 """
 
@@ -229,7 +229,7 @@ class HostedEditor:
         Raises
         ------
         ServerError
-            If the server returns no image, or an image with another aspect ratio.
+            If the server returns no image, or an image with a different aspect ratio.
         """
         return [self._edit(request) for request in requests]
 

@@ -152,7 +152,7 @@ def _parts(text: str, setting: str) -> Iterator[str]:
     for part in text.split(",") if text else ():
         if not part.strip():
             raise UsageError(
-                f"-M {setting}={text} has an empty entry; separate files by single commas"
+                f"-M {setting}={text} has an empty entry; separate files with single commas"
             )
         yield part.strip()
 
@@ -261,8 +261,8 @@ def _add(pipeline: Any, files: tuple[LoraFile, ...], name: str) -> None:
 
 def _unfit(setting: str, path: Path, name: str) -> UsageError:
     return UsageError(
-        f"-M {setting}: {path} does not fit {name}; name the model that the file was trained for, "
-        "or leave the file out"
+        f"-M {setting}: {path} does not fit {name}; use the model that the file was trained for, "
+        "or omit the file"
     )
 
 

@@ -57,7 +57,7 @@ class DeviceSetup:
 
     @classmethod
     def of(cls, device: str, dtype: str, offload: Setting) -> Self:
-        """Choose the device, number format and offloading from the names that a user gives.
+        """Choose the device, number format and offloading from the names in the user's settings.
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ def load(
 
 
 def _check_tokenizers(source: Repository, folder: Path) -> None:
-    """Raise UsageError if a CLIP tokenizer's configuration states no maximum text length."""
+    """Raise UsageError if a CLIP tokenizer's configuration does not state a maximum text length."""
     for name in source.components:
         file = folder / name / "tokenizer_config.json"
         if not name.startswith("tokenizer") or not file.exists():

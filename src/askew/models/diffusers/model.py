@@ -88,13 +88,13 @@ BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
 """Default number of images that a pipeline makes at a time on each kind of device."""
 
 OF_PIPELINE: Mapping[str, Setting] = {}
-"""Empty mapping: no setting replaces a default of the pipeline."""
+"""Empty settings, which replace none of the pipeline's defaults."""
 
 DISTILLED_SETTINGS = ("num_inference_steps", "guidance_scale")
 """Settings for which a distilled model needs values that differ from the pipeline's defaults."""
 
 TOKEN_EMBEDDINGS = "token_embedding.weight"
-"""Suffix of the weight name for CLIP token embeddings, the same in every checkpoint layout."""
+"""Suffix of the name of CLIP's token embeddings, which is the same in every checkpoint layout."""
 
 HIDDEN = "the model's own safety checker hid the image"
 NOT_A_NUMBER = "the image contains values that are not numbers (NaN); try -M dtype=float32"
@@ -407,7 +407,7 @@ class DiffusersModel(PipelineMaker[Request]):
             yield
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Return the words at the end of a prompt that no text encoder receives, in their order.
+        """Return the words at the end of a prompt that no text encoder receives, in order.
 
         Text encoders cut off the end of long prompts. The list is empty if askew cannot determine
         which tokens the text encoders receive.
@@ -570,7 +570,7 @@ def _rounded(images: torch.Tensor) -> list[NDArray[np.uint8] | None]:
     """Convert a tensor of images with values in [0, 1] to arrays with 8 bits per channel.
 
     The tensor has the shape (images, channels, height, width), and is rounded on its device. An
-    image that contains a value that is not finite becomes None.
+    image that contains a non-finite value becomes None.
     """
     finite = torch.isfinite(images).flatten(start_dim=1).all(dim=1).tolist()
     scaled = (images.float().clamp(0, 1) * 255).round().to(torch.uint8)

@@ -35,7 +35,7 @@ DISTILLED: Mapping[str, Settings] = {
     "Flux2KleinPipeline": {"num_inference_steps": 4, "guidance_scale": 1.0},
     "Krea2Pipeline": {"num_inference_steps": 8, "guidance_scale": 0.0},
 }
-"""Settings for pipelines that are distilled according to their index file, by pipeline class."""
+"""Settings for each pipeline class, if the index file states that the pipeline is distilled."""
 
 DISTILLED_WORDS = re.compile(r"turbo|lightning|lcm|schnell|distill(?:ed)?", re.I)
 """Pattern that matches words in the names of models that need few steps and no guidance."""
@@ -86,7 +86,7 @@ RECOMMENDED = TypeAdapter(dict[str, Recommendation]).validate_python(
         files("askew.models.diffusers").joinpath("recommended.toml").read_text(encoding="utf-8")
     )
 )
-"""Facts about each model, by the model's ID on the Hub."""
+"""Facts about models, keyed by the model's ID on the Hub."""
 
 
 def recommended_settings(name: str, folder: Path | None = None) -> Settings:
@@ -170,9 +170,10 @@ def distilled_word(name: str) -> str:
 def _is_turbo(folder: Path, unet: Mapping[str, Any], name: str) -> bool:
     """Check whether a pipeline is SDXL-Turbo or SD-Turbo.
 
-    Only these pipelines have both an Euler scheduler that begins at pure noise and a pair of side
-    length and width in `TURBO`. A Stable Diffusion 2 base model to which somebody added such a
-    scheduler has the same files as SD-Turbo. In this case, the name on the Hub decides.
+    Only these pipelines have an Euler scheduler that begins at pure noise, and also a side length
+    of latents and a width of text embeddings that are listed together in `TURBO`. A Stable
+    Diffusion 2 base model to which somebody added such a scheduler has the same files as SD-Turbo.
+    In this case, the name on the Hub decides.
     """
     scheduler = read_json(folder / "scheduler" / "scheduler_config.json")
     starts_at_noise = scheduler.get("timestep_spacing") == "trailing"

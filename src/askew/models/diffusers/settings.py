@@ -170,7 +170,7 @@ def call_settings(
     defaults
         Settings that replace the pipeline's own defaults.
     given
-        The user's settings, which replace all defaults.
+        The user's settings, which override all defaults.
     name
         Name of the model, for messages.
 
@@ -258,7 +258,7 @@ class ChosenSettings:
         Raises
         ------
         UsageError
-            If a setting would change nothing, given the other settings.
+            If a setting would have no effect, given the other settings.
         """
         reasons = {
             **self._without_guidance(),
@@ -336,8 +336,8 @@ def check_size(settings: Mapping[str, Setting], multiple: int, name: str) -> Non
     Raises
     ------
     UsageError
-        If only one of them is given, which some families would ignore, or if one of them is not a
-        multiple of `multiple`.
+        If only one side is given, which some families would ignore, or if a side is not a multiple
+        of `multiple`.
     """
     sides = {side: settings[side] for side in SIDES if side in settings}
     for side in SIDES:
