@@ -1,15 +1,17 @@
-"""Images until a verdict: `python -m benchmarks.sequential [SIMULATIONS]`.
+"""Images until a verdict: `python -m benchmarks.sequential [SIMULATIONS] [--part PART]`.
 
 Labels are drawn from the planted world, for every occupation and axis. Images are added as
 `askew audit --until decided` adds them, and their mean number is compared with a fixed number of
 images of the same mean power. Further tables show false positives without bias, and how often the
 interval of the first value contains its true share at the stop. The last tables describe the
 winners of a search, to which `askew mine --until decided` adds held-out images, and a model that
-`askew audit --until decided --compared-run` compares with another model.
+`askew audit --until decided --compared-run` compares with another model. The part `coverage` counts
+how often the intervals of winners and of paired differences contain the truth at the stop
+(`benchmarks.sequential_coverage`).
 """
 
-import sys
-from collections.abc import Sequence
+import argparse
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -18,15 +20,17 @@ import numpy as np
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.stats.exchange import exchange_test
 from askew.stats.goodness_of_fit import exact_law, pearson
-from askew.stats.intervals import Floats, benjamini_hochberg
+from askew.stats.intervals import TOLERANCE, Floats, benjamini_hochberg, ends
 from askew.stats.looks import look_confidence, looks, paired_sequential_p, sequential_p
 from askew.stats.paired_sets import PairedSets
 from askew.stats.shares import share_intervals
 from askew.studio.planted import truth
 from askew.studio.scene import OCCUPATIONS
+from askew.types import Estimate
 
 CAP = 400
 LEVEL = 0.05
+CONFIDENCE = 0.95
 BIASES = (1.0, 0.5)
 OCCUPATION_STEP = 4
 """Every fourth occupation is simulated."""
@@ -65,12 +69,15 @@ class Stops:
         Labels at the stop.
     p_values : array, (simulations, looks)
         Sequential p at each look.
+    by_look : array, (looks, simulations, K)
+        Labels at each look.
     """
 
     images: Floats
     significant: Floats
     counts: Floats
     p_values: Floats
+    by_look: Floats
 
 
 def cells(bias: float) -> list[Cell]:
@@ -106,6 +113,7 @@ def simulate(cell: Cell, simulations: int, rng: np.random.Generator) -> Stops:
         significant=(stop >= 0).astype(float),
         counts=np.array(by_look)[stop, np.arange(simulations)],
         p_values=corrected,
+        by_look=np.array(by_look),
     )
 
 
@@ -167,29 +175,56 @@ def images_until_any(world: Sequence[Cell], stops: Sequence[Stops]) -> float:
 
 def contains_truth(cell: Cell, result: Stops) -> float:
     """Return how often the interval of the first value contains its share at the stop."""
-    confidence = look_confidence(looks(CAP), 0.95)
     distinct, numbers = np.unique(result.counts, axis=0, return_counts=True)
     covered = 0
     for counts, number in zip(distinct, numbers, strict=True):
-        estimate = share_intervals(counts.astype(int), level=confidence)[0]
-        assert estimate.low is not None
-        assert estimate.high is not None
-        covered += int(number) * (estimate.low <= cell.shares[0] <= estimate.high)
+        covered += int(number) * share_covers(tuple(counts.astype(int).tolist()), cell.shares[0])
     return covered / len(result.counts)
+
+
+def share_covers(counts: tuple[int, ...], truth: float) -> bool:
+    """Check whether the interval of the first value's share contains the truth at a stop."""
+    confidence = look_confidence(looks(CAP), CONFIDENCE)
+    return contains(share_intervals(counts, level=confidence)[0], truth)
+
+
+def contains(estimate: Estimate, truth: float) -> bool:
+    """Check whether an interval contains the truth."""
+    low, high = ends(estimate)
+    return low - TOLERANCE <= truth <= high + TOLERANCE
+
+
+def winners_of(bias: float) -> list[Cell]:
+    """Return the best prompts of a search by skew of gender in the planted world."""
+    genders = [cell for cell in cells(bias) if cell.axis == "gender"]
+    genders.sort(key=lambda cell: -abs(cell.shares[0] - 0.5))
+    return genders[:WINNERS]
+
+
+@dataclass(frozen=True, slots=True)
+class WinnerStops:
+    """Simulated stops of the winners of a search.
+
+    Attributes
+    ----------
+    images, significant : array, (simulations, winners)
+        Images of each winner, and whether its verdict is significant.
+    counts : array, (simulations, winners, K)
+        Labels at the stop.
+    """
+
+    images: Floats
+    significant: Floats
+    counts: Floats
 
 
 def winners_until_decided(
     winners: Sequence[Cell], simulations: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Add held-out images to the winners of simulated searches until each is significant.
-
-    Returns
-    -------
-    images, significant : array, (simulations, winners)
-        Images of each winner, and whether its verdict is significant.
-    """
+) -> WinnerStops:
+    """Add held-out images to the winners of simulated searches until each is significant."""
     sizes = np.array(looks(CAP), dtype=float)
-    paths = np.stack([simulate(winner, simulations, rng).p_values for winner in winners], axis=1)
+    results = [simulate(winner, simulations, rng) for winner in winners]
+    paths = np.stack([result.p_values for result in results], axis=1)
     images = np.full(paths.shape[:2], sizes[-1])
     significant = np.zeros(paths.shape[:2])
     for number, of_search in enumerate(paths):
@@ -201,20 +236,22 @@ def winners_until_decided(
             images[number, undecided & decided] = size
             undecided &= ~decided
         significant[number] = ~undecided
-    return images, significant
+    stops = np.searchsorted(sizes, images)
+    counts = [
+        result.by_look[stops[:, place], np.arange(simulations)]
+        for place, result in enumerate(results)
+    ]
+    return WinnerStops(images=images, significant=significant, counts=np.stack(counts, axis=1))
 
 
 def print_winners(simulations: int, rng: np.random.Generator) -> None:
     """Print the images and verdicts of the winners of a search by skew of gender."""
     print(f"bias  images per winner  significant  (cap {CAP}; {WINNERS} winners)")
     for bias in BIASES:
-        genders = [cell for cell in cells(bias) if cell.axis == "gender"]
-        genders.sort(key=lambda cell: -abs(cell.shares[0] - 0.5))
-        images, significant = winners_until_decided(genders[:WINNERS], simulations, rng)
-        print(f"{bias:4.1f}  {images.mean():17.1f}  {significant.mean():11.2f}")
+        stops = winners_until_decided(winners_of(bias), simulations, rng)
+        print(f"{bias:4.1f}  {stops.images.mean():17.1f}  {stops.significant.mean():11.2f}")
     fair = [Cell("", "gender", np.full(2, 0.5))] * WINNERS
-    _, significant = winners_until_decided(fair, FAIR_PATHS, rng)
-    rate = significant.any(axis=1).mean()
+    rate = winners_until_decided(fair, FAIR_PATHS, rng).significant.any(axis=1).mean()
     print(f"searches without bias in which a winner is significant: {rate:.3f}")
 
 
@@ -228,9 +265,26 @@ def exchange_p(table: tuple[int, ...]) -> float:
     return exchange_test(PairedSets.of(rows[first], rows[second], keys, keys)).p
 
 
+@dataclass(frozen=True, slots=True)
+class PairedStops:
+    """Simulated stops of a comparison of two models.
+
+    Attributes
+    ----------
+    images, significant : array, (simulations,)
+        Images of each model, and whether the verdict is significant.
+    tables : array, (simulations, K * K)
+        Number of pairs with each pair of labels at the stop.
+    """
+
+    images: Floats
+    significant: Floats
+    tables: Floats
+
+
 def images_until_different(
     first: Cell, second: Cell, agreement: float, simulations: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
+) -> PairedStops:
     """Add pairs of images of two models until their shares differ significantly.
 
     Parameters
@@ -241,16 +295,12 @@ def images_until_different(
         Share of pairs whose labels come from the same draw; the other pairs are independent.
     simulations, rng
         Number of simulations, and random generator.
-
-    Returns
-    -------
-    images, significant : array, (simulations,)
-        Images of each model, and whether the verdict is significant.
     """
     sizes = looks(CAP)
     values = len(first.shares)
     images = np.full(simulations, float(sizes[-1]))
     significant = np.zeros(simulations)
+    tables = np.zeros((simulations, values**2))
     bounds = [np.cumsum(cell.shares)[:-1] for cell in (first, second)]
     for number in range(simulations):
         draws = rng.random((2, CAP))
@@ -261,6 +311,7 @@ def images_until_different(
         smallest = 1.0
         for size in sizes:
             table = np.bincount(pairs[:size], minlength=values**2)
+            tables[number] = table
             if values == 2:
                 table[[0, 3]] = 1  # pairs with equal labels do not change p
             smallest = min(smallest, exchange_p(tuple(table.tolist())))
@@ -268,7 +319,7 @@ def images_until_different(
                 images[number] = size
                 significant[number] = 1
                 break
-    return images, significant
+    return PairedStops(images=images, significant=significant, tables=tables)
 
 
 def print_paired(simulations: int, rng: np.random.Generator) -> None:
@@ -281,20 +332,18 @@ def print_paired(simulations: int, rng: np.random.Generator) -> None:
             for cell in cells(bias)
             if cell.axis == "gender"
         ]
-        images = np.mean([result[0].mean() for result in results])
-        power = np.mean([result[1].mean() for result in results])
+        images = np.mean([result.images.mean() for result in results])
+        power = np.mean([result.significant.mean() for result in results])
         print(f"{bias:4.1f}  {images:20.1f}  {power:11.2f}")
     print("values  equal pairs  false positives between equal models")
     for values, agreement, paths in PAIRED_NULLS:
         equal = Cell("", "", np.full(values, 1 / values))
-        _, significant = images_until_different(equal, equal, agreement, paths, rng)
-        print(f"{values:6d}  {agreement:11.1f}  {significant.mean():.3f}")
+        stops = images_until_different(equal, equal, agreement, paths, rng)
+        print(f"{values:6d}  {agreement:11.1f}  {stops.significant.mean():.3f}")
 
 
-def main() -> None:
-    """Print the tables."""
-    simulations = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    rng = np.random.default_rng(0)
+def print_audits(simulations: int, rng: np.random.Generator) -> None:
+    """Print the images of audits until one axis, or any axis, is decided."""
     print(f"bias  power  images  fixed n  ratio  (cap {CAP}; one axis decides)")
     for bias in BIASES:
         world = cells(bias)
@@ -312,8 +361,30 @@ def main() -> None:
         fair = Cell("", "", np.full(values, 1 / values))
         rate = simulate(fair, FAIR_PATHS, rng).significant.mean()
         print(f"{values:6d}  {rate:.3f}")
+
+
+def print_all_winners(simulations: int, rng: np.random.Generator) -> None:
+    """Print the winners of ten times as many searches."""
     print_winners(10 * simulations, rng)
-    print_paired(simulations, rng)
+
+
+def main() -> None:
+    """Print the tables of one part, or of all parts."""
+    from benchmarks.sequential_coverage import print_coverage
+
+    parts: dict[str, Callable[[int, np.random.Generator], None]] = {
+        "audits": print_audits,
+        "winners": print_all_winners,
+        "paired": print_paired,
+        "coverage": print_coverage,
+    }
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("simulations", type=int, nargs="?", default=100)
+    parser.add_argument("--part", choices=[*parts])
+    options = parser.parse_args()
+    rng = np.random.default_rng(0)
+    for name in [options.part] if options.part else parts:
+        parts[name](options.simulations, rng)
 
 
 if __name__ == "__main__":
