@@ -21,7 +21,7 @@ FEWEST_WORDS = 6
 MARKUP = re.compile(r"[|`*#<>{}\[\]]")
 NO_ENTRY = re.compile(r" *([-*]|\d+[.)]) .*|.*[.:]")
 """Lines that are no first line of an entry of a docstring: bullets, and ends of sentences."""
-SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z“`(])")
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z“`])")
 
 
 def documentation() -> Iterator[tuple[str, str]]:
@@ -61,7 +61,7 @@ def template_text(template: ast.JoinedStr) -> str:
 
 def sentences(place: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield the sentences of a text that have enough words to be judged."""
-    for item in re.split(r"\n\s*[-*\d]+[.)]?\s+|\n\s*\n", separated_entries(text)):
+    for item in re.split(r"\n\s*(?:[-*]|\d+[.)])\s+|\n\s*\n", separated_entries(text)):
         for sentence in SENTENCE_END.split(" ".join(item.split())):
             if len(MARKUP.sub(" ", sentence).split()) >= FEWEST_WORDS:
                 yield place, sentence
