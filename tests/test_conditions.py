@@ -56,7 +56,7 @@ def test_errors_of_conditions_name_valid_scores(text: str) -> None:
 def test_a_method_names_its_scores() -> None:
     named = {"association": partial(conditions.estimates_of, "mad")}
     assert violations("association > 0.5", named) == ["gender: association.value is 0.6"]
-    with pytest.raises(UsageError, match="known: association"):
+    with pytest.raises(UsageError, match="Known names: association"):
         conditions.parse(["mad > 0.3"], named)
 
 

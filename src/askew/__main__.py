@@ -73,7 +73,7 @@ def _lasting(stream: Any) -> Any:
 
 
 def _unwritten() -> int:
-    """Return 0, or print an error and return 1 if the output could not be written.
+    """Return exit code 0, or print an error and return 1 if output could not be written.
 
     A closed pipe is not an error, because the reading program needed no more output.
     """

@@ -1,6 +1,6 @@
 """Server addresses. askew never stores a user name, password or key that an address contains.
 
-Settings are stored in plans, results and reports, and options stay in the history of a shell.
+Settings are stored in plans, results and reports, and options remain in the shell's history.
 Therefore a setting must not contain a secret. By contrast, an address in an environment variable
 may contain secrets.
 """
@@ -17,8 +17,8 @@ HARMLESS = ("api-version", "api_version", "version")
 
 KEYS_IN_ENVIRONMENT = (
     "put the key into the environment variable ASKEW_API_KEY. For an address that needs a password "
-    "or a query, put the address into ASKEW_MODEL_URL, ASKEW_VQA_URL or ASKEW_LLM_URL, and leave "
-    "out the option"
+    "or a query, put the address into ASKEW_MODEL_URL, ASKEW_VQA_URL or ASKEW_LLM_URL, and omit "
+    "the option"
 )
 """Advice for users whose address contains a secret."""
 
@@ -74,7 +74,7 @@ def _secret_part(address: str) -> str:
         return "a fragment (#)"
     names = [name for name, _ in parse_qsl(query, keep_blank_values=True)]
     if query and not (names and set(names) <= {*HARMLESS}):
-        return "a query (?) that may be a key"
+        return "a query (after ?) that may contain a key"
     return ""
 
 
@@ -93,7 +93,7 @@ def without_logins(text: str) -> str:
 
 
 def secrets_of(address: str) -> list[str]:
-    """Return the secret parts of an address, longest first, to remove from a server's messages."""
+    """Return an address's secret parts, longest first, for removal from a server's messages."""
     parts = urlsplit(address)
     login = parts.netloc.rpartition("@")[0]
     name, _, password = login.partition(":")

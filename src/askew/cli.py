@@ -66,8 +66,8 @@ GROUPS = {
 """Commands that have subcommands, mapped to their descriptions."""
 
 FLAGS = {
-    "--help (-h)": "Show this list. After a command, show its options and examples.",
-    "--install-completion": "Let the shell complete commands and options.",
+    "--help (-h)": "Show this list. After a command, show the command's options and examples.",
+    "--install-completion": "Make the shell complete commands and options.",
     "--version": "Show the version.",
 }
 
@@ -115,7 +115,7 @@ def commands() -> Iterator[tuple[str, str]]:
 def overview() -> RenderableType:
     """Return a list of all commands, each with the first line of its documentation.
 
-    This function avoids cyclopts, whose import takes longer than everything else.
+    This function does not use cyclopts, whose import would take longer than everything else.
     """
     lines = {name: first_line(function) for name, function in commands() if " " not in name}
     lines |= GROUPS

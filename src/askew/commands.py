@@ -104,7 +104,7 @@ def check(
     Raises
     ------
     AskewError
-        If the run is incomplete, or if something is damaged. The message lists the faults.
+        If the run is incomplete, or if a file or row is damaged. The message lists the faults.
     """
     if is_evidence(run):
         return Text("\n".join(check_evidence(run)))
@@ -205,7 +205,7 @@ def export(
     Raises
     ------
     UsageError
-        If the file cannot be written, or if there is no file for parquet or an image.
+        If the file cannot be written, or if parquet or an image is requested without a file.
     """
     document = _finished(run, store)
     if format == "evidence":
@@ -349,7 +349,7 @@ def _last_change(folder: Path) -> float:
 
 
 def _description(folder: Path, store: Store) -> tuple[str, str, str]:
-    """Return the method of a run, its model and its state."""
+    """Return the method, the model and the state of a run."""
     try:
         plan = plan_head(folder / PLAN_FILE)
         planned = store.planned(str(plan_hash_in(folder)))
@@ -422,7 +422,7 @@ def _removal(folder: Path, action: str) -> list[str]:
     listed = ", ".join(others[:LARGEST_LIST])
     more = len(others) - LARGEST_LIST
     and_more = f" and {more} more" if more > 0 else ""
-    return [line, f"{folder} stays: askew did not write {listed}{and_more}"]
+    return [line, f"{folder} remains, because askew did not write {listed}{and_more}"]
 
 
 def _remove_run(folder: Path, plan_hash: str, store: Path) -> None:
@@ -513,7 +513,7 @@ def studio_truth(
     Parameters
     ----------
     prompt
-        A prompt in words that the studio knows.
+        Prompt that consists of words that the studio knows.
     axis
         Print only this axis.
     bias
@@ -522,7 +522,7 @@ def studio_truth(
     Returns
     -------
     Text
-        A line for each value, with its probability.
+        One line per value, with the probability of the value.
     """
     if axis is not None:
         return Text("\n".join(_truth_lines(prompt, axis, bias)))

@@ -45,7 +45,7 @@ class Condition:
     score, field : str
         Name of the score, and name of the field that is compared.
     operator : str
-        Key of `OPERATORS`.
+        Comparison operator, which is a key of `OPERATORS`.
     number : float
         The bound.
     find : callable
@@ -113,7 +113,7 @@ def _check_place(condition: Condition, findings: object) -> None:
         names |= {name for kind, name in estimate.names.items() if kind != "prompt" and name}
     known = ", ".join(sorted(names)) or "nothing"
     raise UsageError(
-        f"a condition of --fail-if names {condition.where!r}, but this run has no score for it. "
+        f"a --fail-if condition names {condition.where!r}, but this run has no score for it. "
         f"There are scores for: {known}"
     )
 
@@ -173,8 +173,8 @@ def _parse(text: str, scores: Scores) -> Condition:
         number = float(match["number"])
     except ValueError as error:
         raise UsageError(
-            f"the condition {text!r} of --fail-if compares with {match['number']!r}, which is not "
-            "a number"
+            f"the --fail-if condition {text!r} compares a score with {match['number']!r}, which "
+            "is not a number"
         ) from error
     return Condition(
         where=match["where"],
@@ -192,6 +192,6 @@ def _check_name(
     """Raise UsageError if a condition names an unknown score or field."""
     if name not in known:
         raise UsageError(
-            f"the condition {text!r} of --fail-if names the unknown {kind} {name!r}; "
-            f"known: {', '.join(known)}"
+            f"the --fail-if condition {text!r} names the unknown {kind} {name!r}. Known names: "
+            f"{', '.join(known)}"
         )

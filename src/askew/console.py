@@ -35,7 +35,7 @@ class NeutralConsole(Console):
     """Console that replaces control characters in text, but keeps the codes that rich adds.
 
     Labels and names may look like markup ("[red]") or like an emoji (":x:"). The console prints
-    both as they are.
+    such text unchanged.
     """
 
     def __init__(self, **options: Any) -> None:

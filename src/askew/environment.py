@@ -36,7 +36,7 @@ class Environment:
 
 
 def environment(device: str | None = None, started: datetime | None = None) -> Environment:
-    """Describe this machine, with the current time as the end of the run."""
+    """Describe this machine, and record the current time as the end of the run."""
     began = started.astimezone(UTC).isoformat(timespec="seconds") if started else None
     ended = datetime.now(UTC).isoformat(timespec="seconds")
     versions = package_versions()

@@ -80,7 +80,7 @@ class RunError(AskewError):
 class Interrupted(AskewError):
     """A run was stopped by Ctrl-C or by a program's stop flag.
 
-    Finished work is kept, and the same command continues the run.
+    Finished work is kept, and repeating the command continues the run.
     """
 
     code = 130

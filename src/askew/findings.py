@@ -1,6 +1,6 @@
 """Findings of a run (records of estimates), functions that visit the estimates, and results.json.
 
-`results.json` is exactly the serialization of a method's findings. Reading it back validates it.
+`results.json` contains exactly the findings of a method. Reading it back validates it.
 """
 
 import json
@@ -55,7 +55,7 @@ Seeds have 63 bits. JavaScript and spreadsheets would round such long numbers to
 """
 
 AGAIN = (
-    "repeat the command of the run to write it again; images and answers in the store are reused"
+    "repeat the run's command to write the file again; images and answers in the store are reused"
 )
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ E = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class MappingKey:
-    """An annotation that names the keys of a mapping.
+    """Annotation that states what the keys of a mapping are called.
 
     For example, `Annotated[Mapping[str, E], MappingKey("value")]` contains a score for each value
     of an axis.
@@ -88,7 +88,7 @@ class MappingKey:
 
 @dataclass(frozen=True, slots=True)
 class IdentifyingField:
-    """An annotation that states whether a field identifies an entry.
+    """Annotation that states whether a field identifies an entry.
 
     Without this annotation, only text fields identify an entry. `Annotated[float,
     IdentifyingField()]` is a number that identifies its entry.
@@ -448,7 +448,7 @@ def read_field(kind: type[T], path: Path, name: str) -> T:
 
 
 def _strict_object(text: str, path: Path) -> dict[str, Any]:
-    """Parse a text as an object in strict JSON, or raise UsageError."""
+    """Parse text as a strict JSON object, or raise UsageError."""
     data = _strict_json(text, path)
     if not isinstance(data, dict):
         raise UsageError(
@@ -458,7 +458,7 @@ def _strict_object(text: str, path: Path) -> dict[str, Any]:
 
 
 def _strict_json(text: str, path: Path) -> Any:
-    """Parse a text as strict JSON, or raise UsageError."""
+    """Parse text as strict JSON, or raise UsageError."""
     try:
         return json_value(text, _refuse)
     except ValueError as error:
@@ -466,7 +466,7 @@ def _strict_json(text: str, path: Path) -> Any:
 
 
 def _validated(kind: type[T], text: str, path: Path) -> T:
-    """Parse the records in a text, or raise a UsageError that names the first fault."""
+    """Parse records from text, or raise a UsageError that names the first fault."""
     try:
         records: T = adapter(kind).validate_json(text)
     except ValidationError as error:
@@ -475,7 +475,7 @@ def _validated(kind: type[T], text: str, path: Path) -> T:
 
 
 def results_text(path: Path) -> str:
-    """Return the text of a results file.
+    """Read the text of a results file.
 
     Raises
     ------

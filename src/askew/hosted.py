@@ -292,7 +292,7 @@ class Server:
 
 
 class AzureServer(Server):
-    """A server with the interface of Azure OpenAI.
+    """A server that has Azure OpenAI's interface.
 
     The addresses of requests contain the deployment in their path, and an API version.
 

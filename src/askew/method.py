@@ -130,7 +130,7 @@ class Method(Generic[P, G, F, R_co]):
     ) -> R_co:
         """Run a plan from a file, or a plan built from a request.
 
-        Every method's command ends with this step.
+        Every method's command ends by calling this function.
 
         Parameters
         ----------
@@ -471,7 +471,7 @@ class Result(Document, Generic[P, F]):
         more = len(self._damaged) - len(faults)
         listed = "; ".join(faults) + (f"; and {more} more" if more else "")
         return (
-            f"the page leaves out {plural(len(self._damaged), 'damaged image')}: {listed}. To "
+            f"the page does not show {plural(len(self._damaged), 'damaged image')}: {listed}. To "
             f"replace damaged images, run askew check {self.folder}{store} --repair, and then the "
             "command of the run",
         )
@@ -526,7 +526,7 @@ def missing_image_warnings(sets: Sequence[PictureSet]) -> list[str]:
             listed += f" and {more} more sets"
         warnings.append(
             f"significantly more images are missing from {listed} than from the other image sets. "
-            "Differences from the other sets may be caused by this"
+            "These missing images may cause differences from the other sets"
         )
     return warnings
 
@@ -541,7 +541,7 @@ def copy_warnings(sets: Sequence[PictureSet]) -> list[str]:
     warnings = []
     if ignoring:
         warnings.append(
-            f"the pipeline gives the same image for every seed: {_distinct_counts(ignoring)}. "
+            f"the pipeline generates the same image for every seed: {_distinct_counts(ignoring)}. "
             "Identical images count once. Check that the pipeline uses the seed of each request"
         )
     others = [image_set for image_set in repeated if image_set not in ignoring]

@@ -291,8 +291,8 @@ class RunOptions(TypedDict, total=False):
     packs: Annotated[
         PathOption,
         _run_option(
-            help="Folder or bucket to which all jobs of --shard write, such as packs or "
-            "s3://bucket/run."
+            help="Folder or bucket to which all --shard jobs write their results, such as packs "
+            "or s3://bucket/run."
         ),
     ]
     log: Annotated[
@@ -388,7 +388,7 @@ class VQAOptions(VQASettingOptions, total=False):
 
 
 class EmbedderOptions(TypedDict, total=False):
-    """The embedder of images and texts."""
+    """The embedder for images and text."""
 
     embedder: Annotated[
         str | None,
@@ -446,7 +446,7 @@ class PromptOptions(TypedDict, total=False):
 
 
 class ManifestOptions(TypedDict, total=False):
-    """The manifest of a folder of existing images."""
+    """The manifest for a folder of existing images."""
 
     manifest: Annotated[
         PathOption,
@@ -487,7 +487,7 @@ class ManifestOptions(TypedDict, total=False):
 
 
 class FolderOptions(ManifestOptions, total=False):
-    """The description of existing images."""
+    """Options that describe existing images."""
 
     prompt_column: Annotated[
         str | None,
@@ -507,14 +507,14 @@ class FolderOptions(ManifestOptions, total=False):
         PairsOption,
         _image_option(
             "--alias",
-            help="Replace a label with another label, such as both=missing.",
+            help="Replace a label with another label, as in both=missing.",
             # a label may begin with a sign: -1=female
             allow_leading_hyphen=True,
         ),
     ]
     values: Annotated[
         ListsOption,
-        _image_option(help="Values of an axis, such as ethnicity=white,black."),
+        _image_option(help="Values of an axis, as in ethnicity=white,black."),
     ]
 
 

@@ -50,7 +50,7 @@ class Provider:
     settings
         The settings.
     facts
-        Facts that determine the object's results, as the sending process knows them.
+        Facts that determine the object's results, as known to the sending process.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class Provider:
     facts: Mapping[str, str] = field(default_factory=dict)
 
     def load(self) -> Any:
-        """Load the object once per process, and return it.
+        """Return the object, which is loaded only once per process.
 
         Raises
         ------
@@ -166,7 +166,7 @@ def vqa(string: str, **settings: object) -> VQA:
 
 
 def embedder(string: str, **settings: object) -> Embedder:
-    """Return the embedder of images and texts with this name."""
+    """Return the embedder for images and text with this name."""
     return cast(Embedder, _load("embedder", string, settings))
 
 

@@ -54,7 +54,7 @@ def merge(packs: str, /, *, store: Path = Path("runs/.askew")) -> str:
     left = _left(report, packs)
     if left:
         raise RunError("\n".join([*lines, *left]))
-    lines.append("next: repeat the command of the run without --shard and --packs")
+    lines.append("next: repeat the run's command without --shard and --packs")
     return "\n".join(lines)
 
 
@@ -102,7 +102,7 @@ def store_copy(source: Path, target: Path, /) -> str:
     UsageError
         If there is no such store.
     StoreError
-        If images are damaged. All other content is copied.
+        If images are damaged. All other content is copied nonetheless.
     """
     from askew.store.copying import copy_store
 

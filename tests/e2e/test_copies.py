@@ -23,7 +23,7 @@ OPTIONS: dict[str, Any] = {
     "images": 6,
     "bootstrap_samples": 100,
 }
-SAME_IMAGE = "the pipeline gives the same image for every seed: 1 distinct of 6 images of"
+SAME_IMAGE = "the pipeline generates the same image for every seed: 1 distinct of 6 images of"
 
 
 @pytest.fixture

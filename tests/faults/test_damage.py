@@ -59,7 +59,7 @@ def test_a_damaged_image_is_an_empty_cell_and_a_warning(
     capsys.readouterr()
     assert run(["report", str(folder)]) == 0
     error = capsys.readouterr().err
-    assert "warning: the page leaves out 1 damaged image" in error
+    assert "warning: the page does not show 1 damaged image" in error
     assert str(image) in error
     assert f"askew check {folder} --repair" in error
     page = (folder / "report.html").read_text()

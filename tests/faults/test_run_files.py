@@ -166,7 +166,8 @@ def test_files_of_the_user_stay_when_a_run_is_removed(
     assert run(["runs", "rm", ".", "--yes"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert (
-        ". stays: askew did not write a.part, figures, mitigation-notes.toml, plan.toml.txt" in out
+        ". remains, because askew did not write a.part, figures, mitigation-notes.toml, plan.toml.txt"
+        in out
     )
     left = sorted(str(path.relative_to(thesis)) for path in thesis.rglob("*") if path.is_file())
     assert left == sorted(names)

@@ -72,7 +72,7 @@ def test_interrupted_run_has_images_left(run: LiveRun, store: Store) -> None:
     report = check(run.folder, store)
     assert report.counts == "planned 12, stored 4, missing 4 refused, left 4"
     assert not report.ok
-    assert report.lines()[-1].startswith("Repeat the command of the run")
+    assert report.lines()[-1].startswith("Repeat the run's command")
 
 
 def test_new_weights_replace_the_old(run: LiveRun, store: Store) -> None:

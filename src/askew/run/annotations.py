@@ -53,7 +53,7 @@ class Annotation:
     about : str
         Subject of a note, such as the run, or a prompt and an axis.
     text : str
-        Text of a note or of a flag. An empty text withdraws the note or flag.
+        Text of the note or flag. An empty text withdraws the note or flag.
     """
 
     kind: Literal["label", "flag", "note"]
@@ -68,7 +68,7 @@ class Annotation:
 
 @dataclass(frozen=True)
 class Annotations:
-    """The current marks of a run folder. Replaced and withdrawn marks are not included.
+    """The current marks in a run folder, without replaced and withdrawn marks.
 
     Attributes
     ----------
@@ -121,7 +121,8 @@ def flag(image: str, text: str) -> Annotation:
 def note(about: str, text: str, identity: str = "") -> Annotation:
     """Return a note.
 
-    A note replaces an earlier note that has the same id. An empty text withdraws the earlier note.
+    The note replaces an earlier note that has the same id. An empty text withdraws the earlier
+    note.
     """
     name = identity or secrets.token_hex(8)
     return Annotation(kind="note", time=_now(), id=name, about=about, text=text[:MOST_TEXT])

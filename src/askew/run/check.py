@@ -14,7 +14,7 @@ from askew.store.requests import PlannedPicture
 from askew.store.store import Store
 
 HINT = (
-    "Repeat the command of the run to complete it. Use --repair first to set damaged files aside."
+    "Repeat the run's command to complete the run. First use --repair to set damaged files aside."
 )
 
 

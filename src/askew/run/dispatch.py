@@ -27,7 +27,7 @@ WAIT = 0.2
 """Seconds between attempts to lock a part that another process has locked."""
 
 PATIENCE = 5.0
-"""Seconds after which a run reports which processes it is waiting for."""
+"""Seconds after which a run reports for which processes it is waiting."""
 
 Part = TypeVar("Part")
 Content = TypeVar("Content")
@@ -79,7 +79,7 @@ class Parts(Protocol[Part]):
         """Return the number of images that are done when the part is done."""
 
     def is_complete(self, part: Part) -> bool:
-        """Use the part's results if another process has already stored them.
+        """Use the part's results if another process has already stored these results.
 
         Return whether this is so.
         """
@@ -309,8 +309,8 @@ def wait_sentence(process: int | None, seconds: float) -> str:
     waited = f"waiting for {seconds:.0f} s: "
     if process is None:
         return (
-            f"{waited}another process works on the same images. If it hangs, end it, and this "
-            "command does its work"
+            f"{waited}another process works on the same images. If that process hangs, end it, "
+            "and this command will do its work"
         )
     if process == os.getpid():
         return f"{waited}another run of this process works on the same images"

@@ -32,7 +32,7 @@ DAMAGED = ".damaged"
 """Suffix that askew adds to the names of damaged files."""
 
 INCOMPLETE = re.compile(r"\.[0-9a-f]{16}\.part")
-"""Pattern for the names of incomplete files left by killed processes."""
+"""Pattern for the names of incomplete files that killed processes left behind."""
 
 LARGEST_LIST = 3
 """Maximum number of differences that an error message lists."""
@@ -88,7 +88,7 @@ def check_folder(folder: Path, plan: RunPlan) -> None:
     raise UsageError(
         f"the run folder {folder} contains another plan{listed}, but it can contain only one plan. "
         f"Repeat the options of that run, or choose another folder, as in --run {folder}-2. Stored "
-        "images are reused in both cases"
+        "images are reused in either case"
     )
 
 

@@ -82,7 +82,7 @@ FILES_AT_ONCE = 16
 
 
 class LiveRun(Run):
-    """A run of a plan in a run folder.
+    """A run that carries out a plan in a run folder.
 
     Each batch of results is stored as soon as it is available. Nothing is written before the run
     has work to do or results to write.
@@ -104,8 +104,8 @@ class LiveRun(Run):
         Engine that runs models and instruments. By default, everything runs in this process, one
         part at a time.
     stop
-        Flag that ends the run. After it is set, the run starts no further parts, stores the results
-        of the parts already started, and raises `Interrupted`.
+        Flag that ends the run. After the flag is set, the run starts no more parts, stores the
+        results of the parts in progress, and raises `Interrupted`.
 
     Attributes
     ----------
@@ -437,7 +437,7 @@ class LiveRun(Run):
             return False
 
     def settle(self) -> None:
-        """Check that every planned image is stored or has a recorded reason why it is missing.
+        """Check that every planned image is either stored or recorded as missing with a reason.
 
         Raises
         ------

@@ -236,7 +236,7 @@ def answer_group(vqa: VQA, group: QuestionItem) -> list[list[Answer]]:
         else:
             rows = vqa.answer(pictures, questions)
         fits = len(rows) == len(pictures) and all(len(row) == len(questions) for row in rows)
-        expect(fits, "the numbers of answers do not match the images and questions")
+        expect(fits, "the number of answers does not match the number of images and questions")
         _check_answers(rows, questions)
     return [list(map(_readable, row)) for row in rows]
 

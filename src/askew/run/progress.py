@@ -213,7 +213,7 @@ def deliver(event: Event, progress: Progress) -> None:
 
 @dataclass(slots=True)
 class Stage:
-    """Counter that reports how many images of a stage are done.
+    """Counter that reports how many of a stage's images are done.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ class Stage:
     _begun: float = field(default_factory=time.monotonic, init=False)
 
     def tell(self, kind: Kind) -> None:
-        """Send an event of the given kind with the current counts."""
+        """Send an event of this kind with the current counts."""
         elapsed = time.monotonic() - self._begun
         rate = None
         eta = None
@@ -270,7 +270,7 @@ class Stage:
 def stage(
     progress: Progress, name: StageName, worker: str, done: int, total: int
 ) -> Iterator[Stage]:
-    """Report the start and the end of a stage.
+    """Report when a stage starts and ends.
 
     The last event is "stopped" if an exception ends the stage, and "finished" if none does. A stage
     with nothing to do is not reported.

@@ -173,7 +173,7 @@ class RecordingRun(CountingRun):
 
     @property
     def most_further_rounds(self) -> int:
-        """Return an upper bound on the number of rounds that follow this round."""
+        """Return the maximum number of rounds that follow this round."""
         return self.later_rounds + max(self._depths.values(), default=0)
 
     def slices(self) -> Iterator[ImageSlice]:

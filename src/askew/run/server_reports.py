@@ -50,7 +50,7 @@ def server_sentences(
         example = rewritten[0] if len(rewritten[0]) <= SHOWN else rewritten[0][: SHOWN - 1] + "…"
         sentences.append(
             f"the server rewrote the prompts of {len(rewritten)} of {len(reports)} images, for "
-            f"example to {example!r}. The scores describe the model together with this rewriting"
+            f"example to {example!r}. The scores describe the model combined with this rewriting"
         )
     if price is not None and reports:
         sentences.append(_cost(len(reports), price, "per image"))

@@ -1,4 +1,4 @@
-"""Image files of a store, named by the hash of their content."""
+"""Image files in a store, named after the hash of their content."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,7 +35,7 @@ class Blobs(Protocol):
         """
 
     def local_copy(self, name: str) -> Path:
-        """Return the path of a file on this machine.
+        """Return the path of a copy of the file on this machine.
 
         An implementation that stores files elsewhere downloads the file first. The returned path
         does not exist if the store has no file with this name.
@@ -50,7 +50,7 @@ class LocalBlobs:
     folder
         The folder.
     incoming
-        Folder for files that are still being written, on the same file system.
+        Folder on the same file system for files that are still being written.
     """
 
     def __init__(self, folder: Path, incoming: Path) -> None:

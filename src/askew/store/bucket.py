@@ -1,8 +1,8 @@
 """Packs in object storage (Amazon S3 and compatible servers, Google Cloud Storage, or Azure).
 
-The address names the bucket and a prefix. Credentials are never part of the address. askew reads
-credentials from the environment or the machine, like the provider's own tools. When a `Bucket` is
-sent to another process, it reconnects to its address there.
+The address names the bucket and a prefix. The address never contains credentials. Like the
+provider's own tools, askew reads credentials from the environment or the machine. When a `Bucket`
+is sent to another process, it reconnects to its address there.
 
 Servers sometimes fail briefly. If a server does not answer, askew repeats the request for up to
 three minutes.

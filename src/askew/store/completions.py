@@ -12,7 +12,7 @@ from askew.store.index import faults
 
 
 class Completions:
-    """Cached answers of language models in a store.
+    """Cache for the answers of language models, in a store.
 
     Several processes and threads can share the cache.
     """

@@ -160,7 +160,9 @@ def write_sums(folder: Path, names: Iterable[str]) -> None:
 
 
 def add_sums(folder: Path, names: Iterable[str]) -> None:
-    """Add the checksums of files to a folder's SHA256SUMS. Checksums of other files are kept.
+    """Add the checksums of files to a folder's SHA256SUMS.
+
+    The checksums of other files do not change.
 
     Raises
     ------
@@ -203,8 +205,8 @@ def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> No
     """Write files. After a power failure, each file contains either the old or the new data.
 
     askew first writes all files under temporary names and flushes these files to disk. Then askew
-    moves each file to its final path. The temporary files are in the folder `incoming`, by default
-    the folder of the first file.
+    moves each file to its final path. The temporary files are in the folder `incoming`. By default,
+    this is the folder of the first file.
 
     Raises
     ------

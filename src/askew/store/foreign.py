@@ -1,8 +1,8 @@
 """Reading JSON and TOML from untrusted sources, with limits on size and nesting.
 
-Python's parsers accept content that takes minutes to read or that later code cannot handle.
-Examples are lists nested beyond the recursion limit, integers that cannot be printed, and keys with
-thousands of parts.
+Python's parsers accept content that takes minutes to read, such as keys with thousands of parts, or
+that later code cannot handle, such as lists nested beyond the recursion limit or integers that
+cannot be printed.
 """
 
 import json

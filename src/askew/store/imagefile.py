@@ -18,7 +18,7 @@ from askew.types import Missing
 COMPRESSION = 1
 """PNG compression level.
 
-Level 1 takes half the time of level 6 and makes files about 15 % larger.
+Level 1 takes half as long as level 6, and the files are about 15 % larger.
 """
 
 SUFFIXES = {"PNG": ".png", "JPEG": ".jpg", "WEBP": ".webp"}
@@ -30,7 +30,7 @@ LIMIT_VARIABLE = "ASKEW_MAX_PIXELS"
 """Environment variable that sets the maximum number of pixels in an image file."""
 
 SINGLE_COLOR = (
-    "the image shows a single color. Possible causes are a safety checker, or numbers that are not "
+    "the image shows a single color. Possible causes are a safety checker, or values that are not "
     "finite (NaN; try -M dtype=float32)"
 )
 """Explanation for blank images from a model."""

@@ -116,10 +116,10 @@ class Index:
     journal
         Journal that records the same rows; None for an index without a journal.
     known
-        Function that returns the initial rows of a new index. By default, the initial rows are the
-        rows of the journal.
+        Function that returns the initial rows of a new index. By default, these are the rows in the
+        journal.
     write
-        If False, nothing on disk is changed.
+        If False, the files on disk do not change.
     is_usable
         Function that decides whether a row found only in the journal is added to the index.
     tables
@@ -348,7 +348,7 @@ class Index:
     def rows(
         self, table: str, column: str, keys: Iterable[str], **fixed: str
     ) -> Iterator[IndexRow]:
-        """Yield the intact rows that match one of the keys and all `fixed` values."""
+        """Yield the intact rows that match any of the keys and all `fixed` values."""
         with faults(self.where, self.timeout):
             self._cells.trim()
             wanted = self._cells.keys(table, column, dict.fromkeys(keys))

@@ -59,7 +59,7 @@ def holder(file: int, place: int) -> int | None:
 def holders(path: Path, *, only_exclusive: bool = True) -> list[int]:
     """Return the ids of all other processes that have locked a file.
 
-    The ids come from the system's list of locks, because opening and closing the file would release
+    The ids come from the system's list of locks. Opening and closing the file instead would release
     SQLite's locks on the file. On systems other than Linux, the result is empty.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Detection of network file systems, where SQLite cannot lock the index of a store."""
+"""Detection of network file systems, on which SQLite cannot lock the index of a store."""
 
 import os
 import re

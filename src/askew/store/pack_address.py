@@ -1,4 +1,4 @@
-"""Opening a folder or bucket of packs from its address."""
+"""Opening the folder or bucket that contains packs, given its address."""
 
 from pathlib import Path
 

@@ -6,7 +6,7 @@ same pack, so they need neither locks nor a shared index.
 A pack is an ordinary tar file with these members:
 
 - SHA256SUMS contains the checksums of the other members, for use with `sha256sum --check`.
-- manifest.json contains facts, and the position and size of each other member.
+- manifest.json contains facts about the slice, and the position and size of each file below.
 - ID.png … are the images, named after their SHA-256.
 - vectors.f4 contains the vectors as 32-bit floating-point numbers.
 """
@@ -191,7 +191,7 @@ def _reading_pack(content: Mapping[str, Any], files: Mapping[str, bytes]) -> Rea
 
 @contextmanager
 def _refused_garbage() -> Iterator[None]:
-    """Convert exceptions caused by unexpected content into DamagedPack."""
+    """Convert exceptions that unexpected content causes into DamagedPack."""
     try:
         yield
     except DamagedPack:

@@ -60,7 +60,7 @@ def _keep_aside(file: Path, aside: Path) -> None:
 
 
 def known_rows(index: Path, journal: Journal) -> Iterator[tuple[str, Sequence[IndexRow]]]:
-    """Yield the rows of a journal and of an old or damaged index, oldest first."""
+    """Yield the rows from a journal and from an old or damaged index, oldest first."""
     end, old_rows = salvaged(index, INDEX_TABLES) if index.exists() else (None, iter(()))
     yield from journal.rows(0, end)
     yield from old_rows
@@ -69,7 +69,7 @@ def known_rows(index: Path, journal: Journal) -> Iterator[tuple[str, Sequence[In
 
 
 def known_vectors(path: Path) -> Iterator[tuple[str, Sequence[IndexRow]]]:
-    """Yield the intact vectors of a store. Earlier versions stored them in the index file."""
+    """Yield the intact vectors in a store. Earlier versions stored them in the index file."""
     for name in (INDEX_FILE, VECTORS_FILE):
         file = path / name
         if file.exists():

@@ -33,7 +33,7 @@ class StateFile:
     path: Path
 
     def read(self) -> bytes | None:
-        """Return the saved state; None if there is none or it is damaged.
+        """Return the saved state; None if no intact state is saved.
 
         Move a damaged file to quarantine.
         """
@@ -43,7 +43,7 @@ class StateFile:
         return content
 
     def write(self, content: bytes) -> None:
-        """Write the state. If the write fails, the file does not change.
+        """Write the state. If writing fails, the file does not change.
 
         Raises
         ------

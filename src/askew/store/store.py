@@ -239,7 +239,7 @@ class Store:
         return self._vectors if table in VECTOR_TABLES else self.index
 
     def _prepare_folders(self) -> None:
-        """Create the folders, and delete incomplete files left by killed processes."""
+        """Create the folders, and delete incomplete files that killed processes left behind."""
         with faults(self._where):
             for name in ("pictures", "quarantine", "incoming"):
                 (self.path / name).mkdir(parents=True, exist_ok=True)
@@ -250,7 +250,7 @@ class Store:
                         part.unlink()
 
     def _is_usable(self, table: str, row: IndexRow) -> bool:
-        """Check that an image's file exists. Earlier versions deleted files but kept their rows."""
+        """Check that an image's file exists. Earlier versions deleted files, but kept the rows."""
         if table != "pictures" or row[1] is None:
             return True
         return self._file(row[1], row[2]).exists()
@@ -363,7 +363,7 @@ class Store:
     def _write_files(
         self, ids: Sequence[str | None], outcomes: Sequence[EncodedPicture | Missing]
     ) -> None:
-        """Write those image files that are missing or damaged on disk."""
+        """Write the image files that are missing or damaged on disk."""
         known = self.known_files(name for name in ids if name is not None)
         lacking = dict[str, bytes]()
         for name, outcome in zip(ids, outcomes, strict=True):
@@ -788,7 +788,7 @@ class Store:
 
 
 def _label(path: Path) -> str:
-    """Return the first digits of a damaged file's SHA-256, or "unread" if askew cannot read it."""
+    """Return the first digits of a damaged file's SHA-256, or "unread" for an unreadable file."""
     try:
         return sha256(entries.read_bytes(path, follow=False))[:12]
     except OSError:
