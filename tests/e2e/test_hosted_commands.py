@@ -59,7 +59,7 @@ def test_prompts_of_a_search_are_labeled_by_a_hosted_model(tmp_path: Path) -> No
 
 def test_a_setting_without_a_labeler_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["mine", "--topic", "people", "--vqa-arg", "revision=1"]) == 2
-    assert "Name a VQA model with --vqa" in " ".join(capsys.readouterr().err.split())
+    assert "Choose a VQA model with --vqa" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.slow

@@ -132,7 +132,7 @@ def screen(findings: MineFindings) -> str:
 def test_the_answer_names_the_prompt_of_the_lowest_held_out_score() -> None:
     text = answer(mine_findings())
     assert text.startswith("“a <script>nurse")
-    assert "shows the largest bias of 5 prompts" in text
+    assert "shows the largest bias among 5 prompts" in text
     assert "leave out “a male one”" in text
     assert "bias is significant for 1 of the 2 best prompts." in text
 
@@ -174,7 +174,10 @@ def test_a_difference_of_skew_has_the_opposite_sign() -> None:
     difference = e(-0.52, low=-0.9, high=-0.14, debiased=-0.52)
     findings = mine_findings(MinePlan(topic="people"), random=RandomSearch((), (), difference))
     text = " ".join(screen(findings).split())
-    assert "held-out skew (maximum 1) of the best 5 prompts is 0.520 [0.140, 0.900]" in text
+    assert (
+        "held-out skew (maximum 1) between the best 5 prompts of the two searches is 0.520 [0.140, 0.900]"
+        in text
+    )
 
 
 def test_the_chart_shows_the_search_of_the_best_prompt() -> None:
@@ -183,7 +186,7 @@ def test_the_chart_shows_the_search_of_the_best_prompt() -> None:
     iterations = tuple(replace(entry, prompts=()) for entry in (*COURSE, *second))
     random = RandomSearch((), iterations, e(-0.02))
     text = page(mine_findings(plan, history=(*COURSE, *second), random=random))
-    assert "Best loss so far, search 1 of 2" in text
+    assert "Best loss up to each iteration, search 1 of 2" in text
     assert "random search" in text
 
 

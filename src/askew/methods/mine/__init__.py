@@ -1,4 +1,4 @@
-"""Search for the prompts on which a model is most biased (MineTheGap)."""
+"""Method `mine`: search for the prompts on which a model is most biased (MineTheGap)."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -14,7 +14,7 @@ from askew.methods.mine.score import score
 
 
 def _held_out_scores(findings: MineFindings) -> Iterator[LocatedEstimate]:
-    """Yield the held-out scores of mined prompts, without prompts from random search."""
+    """Yield the held-out scores of mined prompts, but not of prompts from random search."""
     for estimate in conditions.estimates_of("held_out_score", findings):
         if "random" not in estimate.address:
             yield estimate

@@ -20,7 +20,7 @@ from askew.prompts.evolution import Selection
 def _objective(_: object, tokens: Sequence[Token]) -> str:
     """Return the objective.
 
-    If the objective is a function, make modules in the current folder importable.
+    If the objective is a function, modules in the current folder can be imported.
     """
     text = tokens[0].value
     if runs_code(text):
@@ -29,7 +29,7 @@ def _objective(_: object, tokens: Sequence[Token]) -> str:
 
 
 def _words(_: object, tokens: Sequence[Token]) -> tuple[int, int]:
-    """Convert a text such as 3-8 to the smallest and the largest number."""
+    """Parse a text such as 3-8 into the smallest and the largest number."""
     smallest, dash, largest = tokens[0].value.partition("-")
     if not (smallest.isdecimal() and largest.isdecimal() and dash):
         raise UsageError(
@@ -96,52 +96,53 @@ def mine(
     Parameters
     ----------
     model
-        The model, such as studio or diffusers/ID-OR-PATH. A search makes thousands of images.
-        [default: studio/planted]
+        Model to search on, such as studio or diffusers/ID-OR-PATH. A search generates thousands of
+        images. [default: studio/planted]
     plan
-        TOML file of the plan to run, such as the plan.toml of a run.
+        TOML file with the plan to run, such as the plan.toml of an earlier run.
     objective
-        Score to search by. skew: deviation of the shares of --axes from equal shares. eq1: the
-        paper's score. eq1-corrected: the paper's score minus its value expected by chance.
-        color:red: distance from a color. module:function: a function of (prompt, images), which the
-        search minimizes. [default: skew]
+        Score by which prompts are selected. skew: deviation of the shares of --axes from equal
+        shares. eq1: the paper's score. eq1-corrected: the paper's score minus its value expected by
+        chance. color:red: distance from a color. module:function: a function of (prompt, images),
+        which the search minimizes. [default: skew]
     axes
-        Axes for a search by skew, such as gender,age. [default: gender]
+        Axes for a search by skew, separated by commas, such as gender,age. [default: gender]
     topic
-        Topic of the prompts: people, clothing, style, or any words. [default: people for skew of
+        Topic of the prompts: people, clothing, style, or any words. [default: people for skew on
         axes about people; any topic for other objectives]
     vqa
-        VQA model used to label images on --axes and to check which details images leave out.
-        [default: the embedder]
+        VQA model that labels images on --axes and checks which details images leave out. [default:
+        the embedder labels the images]
     iterations
         Number of iterations of each search. [default: 25]
     population
         Number of prompts in each iteration. [default: 15]
     selected
-        Number of best prompts in each iteration that the search mutates. [default: 5]
+        Number of best prompts that the search mutates in each iteration. [default: 5]
     mutations
-        Number of mutations per selected prompt. Random prompts fill the population. [default: 2]
+        Number of mutations per selected prompt. Random prompts fill the rest of the population.
+        [default: 2]
     selection
-        Rule for selecting prompts. score: by the measured score. learned: by a score predicted from
+        How prompts are selected. score: by the measured score. learned: by a score predicted from
         the prompt's words. [default: learned with --objective skew; score with other objectives]
     words
         Smallest and largest number of words in a prompt. [default: 3-8]
     images
         Number of images per prompt. [default: 15; 5 with --objective skew]
     eval_images
-        Number of held-out images for each best prompt in a search by skew. [default: 48]
+        Number of held-out images per best prompt in a search by skew. [default: 48]
     until
-        Add held-out images to each best prompt in a search by skew until its bias is significant:
-        8, 12, 16, 24, … up to --max-images.
+        In a search by skew, add held-out images to each best prompt until its bias is significant.
+        askew tests after 8, 12, 16, 24, … images, up to --max-images.
     max_images
-        Largest number of held-out images for each best prompt with --until decided. [default: 400]
+        Maximum number of held-out images per best prompt with --until decided. [default: 400]
     variations
         Number of variations of each prompt in a search by eq1. [default: 15]
     quantile
-        Alpha in the score eq1. [default: 0.25]
+        Quantile alpha in the score eq1. [default: 0.25]
     similarity
-        Similarity between images and texts. cosine: the cosine. unit: (1 + cosine) / 2. auto: unit
-        for the studio's embedder, cosine for other embedders. [default: auto]
+        Measure of similarity between images and texts. cosine: the cosine. unit: (1 + cosine) / 2.
+        auto: unit for the studio's embedder, cosine for other embedders. [default: auto]
     top
         Number of best prompts per search that are scored with held-out seeds. [default: 5]
     runs

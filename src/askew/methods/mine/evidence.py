@@ -1,4 +1,4 @@
-"""Evidence for a prompt's score: images of the prompt and images of its variations."""
+"""Collect evidence for a prompt's score: images of the prompt and images of its variations."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +10,7 @@ from askew.prompts.axes import find_axis
 from askew.run.base import Outcome
 
 Labels = Mapping[str, Sequence[object]]
-"""Labels of several images, keyed by axis."""
+"""Labels of images, keyed by axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,12 @@ class PromptEvidence:
     pictures
         Held-out images of the prompt.
     variations
-        One image per variation. A variation comes from the prompt generator or states a value of an
-        axis.
+        One image per variation. A variation is written by the prompt generator, or states a value
+        of an axis.
     shows
-        For each variation, how many images show all its details. The first number counts images of
-        the prompt, and the second counts images of all variations. Only variations whose details
-        are labeled have an entry.
+        For each variation, how many images show all of its details: first among the images of the
+        prompt, and then among the images of all variations. Only variations whose details are
+        labeled have an entry.
     """
 
     pictures: tuple[Outcome, ...]
@@ -36,9 +36,9 @@ class PromptEvidence:
 
 
 def stated_details(prompt: str, variations: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the values that each variation states, keyed by axis.
+    """Return the values that each variation states, keyed by variation and axis.
 
-    Variations that state none are left out.
+    Variations that state no value are left out.
     """
     stated = {text: details(prompt, text) for text in variations}
     return {text: values for text, values in stated.items() if values}
@@ -65,15 +65,15 @@ def count_details(
     prompt
         The prompt.
     stated
-        Values that each variation states, keyed by axis.
+        Values that each variation states, keyed by variation and axis.
     pictures, varied
         Images of the prompt, and images of its variations.
 
     Returns
     -------
     dict of str to pair of int
-        For each variation, the number of images of the prompt and the number of images of all
-        variations that show its details. Variations whose values the instrument cannot label are
+        For each variation, the number of the prompt's images that show its details, and the number
+        of images of all variations that do. Variations whose values the instrument cannot label are
         left out.
     """
     vqa = objective.reader.name

@@ -1,4 +1,4 @@
-"""Findings of `askew mine`: the section `minethegap` of results.json."""
+"""Findings of `askew mine`, stored in section `minethegap` of results.json."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,21 +22,21 @@ class ExplainedPrompt(ExtensibleRecord):
     prompt
         The prompt.
     shares
-        Shares of the values of an axis; None unless the objective is skew.
+        Shares of an axis's values; None unless the objective is skew.
     variations
-        Variations with which the images are compared. With the objective skew, there is one
+        Variations with which the images are compared. If the objective is skew, there is one
         variation per value.
     missed_visual_concepts
         Variations whose details the images leave out. If `is_read`, no image shows all details of
         these variations. Variations whose details are most frequent in the images of variations
-        come first. If not `is_read`, these are the variations of low similarity, which images may
-        still show.
+        come first. If not `is_read`, these are the variations least similar to the images, although
+        the images may still show them.
     is_read
         True if an instrument labeled the details of the variations.
     missed_pictures
-        One image of each missed concept; None where there is no image.
+        One image of each variation in `missed_visual_concepts`; None where there is no image.
     least_aligned_pictures
-        Images that fit every variation less well than images of the variations do, worst first.
+        Images that fit every variation less well than the variations' own images do, worst first.
     null_range
         Central range of the scores that are expected by chance.
     """
@@ -58,13 +58,13 @@ class BestPrompt(ExplainedPrompt):
     Attributes
     ----------
     run
-        Number of the search, from 0.
+        Number of the search, counted from 0.
     score
         Score of the images from which the search selected the prompt. This score is too optimistic.
     held_out_score
         Score of images with held-out seeds.
     iteration
-        Number of the iteration in which the prompt was written, from 0.
+        Number of the iteration in which the prompt was written, counted from 0.
     parent
         Prompt from which this prompt was mutated; None for a random prompt.
     """
@@ -93,7 +93,7 @@ class Iteration:
     Attributes
     ----------
     run, iteration
-        Numbers of the search and the iteration, from 0.
+        Numbers of the search and of the iteration, counted from 0.
     best, median
         Lowest and median loss in the iteration.
     best_so_far
@@ -112,7 +112,7 @@ class Iteration:
 
 @record
 class RandomSearch:
-    """Results of random searches that have the same budget as the mined searches.
+    """Results of random searches, which have the same budget as mining.
 
     Attributes
     ----------
@@ -130,14 +130,14 @@ class RandomSearch:
 
 @record
 class WordEffect:
-    """Change in a share due to a word, over the evaluated prompts that contain the word.
+    """Change in a share that a word causes, averaged over the evaluated prompts that contain it.
 
     Attributes
     ----------
     word, axis, value
         The word, and the axis and value on which a share changes most clearly with this word.
     prompts, images
-        Numbers of prompts that contain the word, and of their labeled images.
+        Number of prompts that contain the word, and number of their labeled images.
     change
         Share of the value in the images of these prompts, minus its share for the same prompts
         without the word. Both shares are predictions of a statistical model fitted to the words of
@@ -154,14 +154,14 @@ class WordEffect:
 
 @record
 class MissedTerms:
-    """Words and categories of things that images leave out, most frequent first.
+    """Words, and categories of things, that images leave out, most frequent first.
 
     Attributes
     ----------
     prompts
         Number of prompts whose images leave something out.
     terms, categories
-        For each word and each category of things, the number of prompts whose images leave it out.
+        Words, and categories of things, each with the number of prompts whose images leave it out.
     """
 
     prompts: int
@@ -173,7 +173,7 @@ class MissedTerms:
 class MineTheGap:
     """Results of all searches of a run.
 
-    Searches minimize a loss. With the objective skew, the loss is minus the skew.
+    Searches minimize a loss. If the objective is skew, the loss is minus the skew.
 
     Attributes
     ----------
@@ -258,7 +258,7 @@ class MiningResult(Result[MinePlan, MineFindings]):
         Parameters
         ----------
         prompt
-            One of the best prompts; by default the first of them.
+            One of the best prompts. By default, the first of them.
 
         Raises
         ------
@@ -271,7 +271,7 @@ class MiningResult(Result[MinePlan, MineFindings]):
         return scores[name]
 
     def difference(self) -> Estimate | Missing:
-        """Return the held-out loss of mined prompts minus the held-out loss of random prompts.
+        """Return the mean held-out loss of mined prompts minus that of random prompts.
 
         A value below 0 means that mining found better prompts than random search. The result is
         missing if there is no random search.
@@ -283,7 +283,7 @@ class MiningResult(Result[MinePlan, MineFindings]):
 
 
 def family(at: Address) -> Address | None:
-    """Return the family of tests in which an estimate is corrected; None if it is not corrected."""
+    """Return the family of tests over which an estimate's q is corrected; None if it has no q."""
     name = pattern(at)
     held_out = ("best", "held_out_score")
     return name if name in (held_out, ("random", *held_out)) else None

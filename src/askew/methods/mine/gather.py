@@ -1,6 +1,6 @@
-"""Searches for biased prompts, random searches of the same size, and held-out images.
+"""Run searches for biased prompts and random searches, and measure held-out images.
 
-Held-out images are made for the best prompts of each search.
+Held-out images are generated for the best prompts of each search.
 """
 
 from collections import Counter
@@ -60,13 +60,13 @@ from askew.types import Axis, Missing, grouped
 
 LEXICON = "lexicon"
 MINING = "mining"
-"""Name of the kind of search that selects and mutates prompts, in contrast to random search."""
+"""Name of the search that selects and mutates prompts, as opposed to random search."""
 
 UNKNOWN_WORD_PROMPT = "a photo of a xqzzy"
-"""A prompt with a word that no model knows. It shows whether a model reports unknown words."""
+"""Prompt with a word that no model knows, to find out whether a model reports unknown words."""
 
 SearchFunction = Callable[[Writer, Evaluate, Evolution, Seeds], list[Candidate]]
-"""A function that searches, such as `evolve` with its rule for learning."""
+"""Function that searches for prompts, such as `evolve` with a function that learns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class BestCandidate:
     evidence: PromptEvidence | None = None
 
     def with_held_out(self, readings: Mapping[str, skew.SkewReading]) -> "BestCandidate":
-        """Return the prompt with the measurement of its held-out images, if there is one.
+        """Return the prompt, updated with the new measurement of its held-out images, if any.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class BestCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """All prompts evaluated by one search, and the best of these prompts."""
+    """All prompts that a search evaluated, and the best of these prompts."""
 
     evaluated: tuple[Candidate, ...]
     best: tuple[BestCandidate, ...]
@@ -185,13 +185,13 @@ def gather(plan: MinePlan, run: Run) -> MineGathered:
 
 
 def sought(plan: MinePlan) -> str:
-    """Return a phrase that tells users what a search looks for."""
+    """Return a phrase that tells users which prompts a search looks for."""
     if plan.objective == SKEW:
         axes = words.listing([words.perceived(axis) for axis in plan.axes])
         target = f"the largest skew of {axes}"
     elif plan.is_eq1:
         chance = " minus its value expected by chance" if plan.objective == EQ1_CORRECTED else ""
-        target = f"the lowest score by Eq. 1 of MineTheGap{chance}"
+        target = f"the lowest score according to Eq. 1 of MineTheGap{chance}"
     else:
         target = f"the lowest loss by {plan.objective}"
     topic = plan.topic or "anything"
@@ -199,7 +199,7 @@ def sought(plan: MinePlan) -> str:
 
 
 def stopping_rule(plan: MinePlan) -> str:
-    """Return a phrase that tells users when askew adds no more held-out images."""
+    """Return a phrase that tells users when askew stops adding held-out images."""
     return (
         f"{plan.first_eval_images} to {plan.eval_images} images for each best prompt, until its "
         "bias is significant"
@@ -215,7 +215,7 @@ def _unscored_warnings(losses: Mapping[str, float | Missing]) -> list[str]:
 
 
 def _picture_sets(prompt: str, evidence: PromptEvidence) -> list[PictureSet]:
-    """Return the image set of a prompt's held-out images, and one image set for each variation."""
+    """Return the set of a prompt's held-out images, and an image set for each variation."""
     varied = [
         PictureSet.of(prompt, [picture], "variation", text, text)
         for text, picture in evidence.variations.items()
@@ -234,7 +234,7 @@ def prompt_writer(plan: MinePlan, model: Model, cache: CompletionCache | None = 
     plan
         The plan.
     model
-        The model that generates the images.
+        Model that generates the images.
     cache
         Cache for a language model's answers, so that a resumed search gets the same answers.
     """
@@ -247,12 +247,12 @@ def prompt_writer(plan: MinePlan, model: Model, cache: CompletionCache | None = 
 
 
 def _vqa_of(plan: MinePlan, model: Model) -> VQA | None:
-    """Open the VQA model of a plan; raise UsageError if there are settings but no VQA model."""
+    """Open the VQA model of a plan; raise UsageError if the plan has settings but no VQA model."""
     if plan.vqa == NO_VQA:
         if plan.vqa_args:
             raise UsageError(
-                f"--vqa-arg {next(iter(plan.vqa_args))} is a setting of a VQA model, but the embedder "
-                "labels the images. Name a VQA model with --vqa"
+                f"--vqa-arg {next(iter(plan.vqa_args))} is a setting of a VQA model, but the "
+                "embedder labels the images. Choose a VQA model with --vqa"
             )
         return None
     return load_instruments([plan.vqa], model, {}, {}, plan.vqa_args)[plan.vqa]
@@ -260,20 +260,21 @@ def _vqa_of(plan: MinePlan, model: Model) -> VQA | None:
 
 @dataclass(frozen=True)
 class Miner:
-    """The searches of a run, with the model, the prompt generator and the instruments.
+    """Runner of all searches in a run, with its model, prompt generator and instruments.
 
     Attributes
     ----------
     plan, run
-        The plan, and the run that carries it out.
+        Plan, and the run that carries it out.
     model, writer
-        The model and the prompt generator.
+        Model under test, and prompt generator.
     embedder, vqa
         Instruments. Each instrument is None if the objective does not need it.
     losses
         Loss of each evaluated prompt, keyed by prompt.
     counts
-        Number of images with each value, for each prompt and each axis of the objective skew.
+        Number of images with each value, for each prompt and axis. Empty unless the objective is
+        skew.
     """
 
     plan: MinePlan
@@ -297,14 +298,14 @@ class Miner:
         plan
             The plan.
         run
-            The run that carries out the plan.
+            Run that carries out the plan.
         given
             Variations that are already known, keyed by prompt.
 
         Raises
         ------
         UsageError
-            If a name is unknown, or the model only has existing images.
+            If a name is unknown, or if the model is a collection of existing images.
         """
         model = mitigations.open_model(plan.model, plan.model_args)
         if not isinstance(model, Model):
@@ -327,7 +328,7 @@ class Miner:
         )
 
     def search(self) -> SearchResults:
-        """Run all searches, and measure held-out images of the best prompts."""
+        """Run all searches, and measure held-out images of their best prompts."""
         plan = self.plan
         numbers = range(plan.runs)
         searches_per_run = 2 if plan.random_search else 1
@@ -347,7 +348,7 @@ class Miner:
 
     @property
     def learn(self) -> Learn | None:
-        """Function that learns from evaluated prompts; None for selection by the measured score."""
+        """Function that learns from evaluated prompts; None if measured scores select prompts."""
         if self.plan.selection != "learned":
             return None
         objective = self.objective
@@ -389,7 +390,7 @@ class Miner:
         )
 
     def check_open(self, prompts: Iterable[str]) -> None:
-        """Raise UsageError if every prompt in a population states a value on all axes of skew."""
+        """Raise UsageError if, for skew, every prompt in a population states values on all axes."""
         objective = self.objective
         if not isinstance(objective, skew.SkewObjective):
             return
@@ -402,21 +403,22 @@ class Miner:
             )
 
     def prefetch(self, prompts: Sequence[str], seed: int) -> None:
-        """Make and measure the images of several prompts at once.
+        """Generate and measure the images of several prompts at once.
 
-        The objective then finds all images, answers and vectors that it needs for these prompts.
+        Afterwards, all images, answers and embeddings that the objective needs for these prompts
+        exist.
         """
         pictures = self._measured_images(prompts, seed)
         if self.plan.objective == EQ1_CORRECTED:
             self._prefetch_variations(pictures)
 
     def prefetch_measurements(self, pictures: Mapping[str, Sequence[Outcome]]) -> None:
-        """Measure given images of several prompts at once, and gather evidence for these prompts.
+        """Measure existing images of several prompts at once, and gather their evidence.
 
         Parameters
         ----------
         pictures
-            Images by prompt.
+            Images, keyed by prompt.
         """
         objective = self.objective
         usable = {
@@ -437,7 +439,7 @@ class Miner:
     def _measured_images(
         self, prompts: Sequence[str], seed: int
     ) -> Mapping[str, Sequence[Outcome]]:
-        """Make and measure images, and return the images of each prompt that has enough images."""
+        """Generate and measure images, and return them for each prompt that has enough."""
         objective = self.objective
         needing = [prompt for prompt in prompts if objective.needs_images(prompt)]
         pictures = self._images_of(needing, seed, self.plan.images)
@@ -454,19 +456,19 @@ class Miner:
         return self.run.pictures(self.model, prompts, images, seed, separate_batches=True)
 
     def _prefetch_variations(self, prompts: Iterable[str]) -> None:
-        """Make and measure one image for each variation of several prompts, all at once."""
+        """Generate and measure one image for each variation of several prompts, all at once."""
         lists = {prompt: self.variations(prompt) for prompt in prompts}
         self._make_one_each(list(lists.values()))
         varied = {prompt: self.one_each(texts) for prompt, texts in lists.items()}
         self.objective.prepare({prompt: [*images.values()] for prompt, images in varied.items()})
 
     def _make_one_each(self, lists: Sequence[Sequence[str]]) -> None:
-        """Make one image for each text in several lists, all at once."""
+        """Generate one image for each text in several lists, all at once."""
         wanted = [wanted_pictures(self.model, texts, 1, self.plan.seed) for texts in lists]
         self.run.make_all(ModelMaker(self.model), wanted)
 
     def _prefetch_held_out(self, prompts: Sequence[str], seed: int, with_evidence: bool) -> None:
-        """Make and measure the held-out images of several selected prompts at once."""
+        """Generate and measure the held-out images of several selected prompts at once."""
         if isinstance(self.objective, skew.SkewObjective):
             self._prefetch_held_out_skew(self.objective, prompts, seed, with_evidence)
             return
@@ -477,7 +479,7 @@ class Miner:
                 self._prefetch_details(pictures)
 
     def _prefetch_details(self, pictures: Mapping[str, Sequence[Outcome]]) -> None:
-        """Label the details that the variations of several prompts state, all at once."""
+        """Label the details stated in the variations of several prompts, all at once."""
         image_sets: dict[str, list[tuple[str, Sequence[Outcome]]]] = {}
         for prompt, images in pictures.items():
             varied = self.one_each(self.variations(prompt))
@@ -495,7 +497,7 @@ class Miner:
     def _prefetch_held_out_skew(
         self, objective: skew.SkewObjective, prompts: Sequence[str], seed: int, with_evidence: bool
     ) -> None:
-        """Label held-out images of selected prompts, each on the axis of its largest skew."""
+        """Label held-out images of each selected prompt on the axis of its largest skew."""
         firsts = {prompt: objective.read(prompt, self.plan.seed) for prompt in prompts}
         texts: list[list[str]] = []
 
@@ -512,11 +514,11 @@ class Miner:
             self._make_one_each(texts)
 
     def pictures(self, prompt: str, seed: int, images: int | None = None) -> Sequence[Outcome]:
-        """Return images of a prompt. The default number of images is in the plan."""
+        """Return images of a prompt; by default, as many as the plan states."""
         return self.run.pictures(self.model, [prompt], images or self.plan.images, seed)[prompt]
 
     def one_each(self, texts: Sequence[str]) -> dict[str, Outcome]:
-        """Return one image for each text, keyed by text."""
+        """Return one image per text, keyed by text."""
         pictures = self.run.pictures(self.model, texts, 1, self.plan.seed)
         return {text: of_text[0] for text, of_text in pictures.items()}
 
@@ -545,7 +547,7 @@ class Miner:
         )
 
     def instruments(self) -> Instruments:
-        """Return the instruments that labeled images and wrote prompts."""
+        """Return the fingerprints of the instruments that measured images and wrote prompts."""
         objective = self.objective
         functions = None
         if isinstance(objective, objectives.CustomObjective):
@@ -558,7 +560,7 @@ class Miner:
         )
 
     def _search(self, kind: str, search: SearchFunction, number: int, steps: Stage) -> Search:
-        """Run one search. Images and answers that the store contains are reused."""
+        """Run one search, reusing images and answers from the store."""
         plan = self.plan
         evaluation = _Evaluation(miner=self, kind=kind, number=number, steps=steps)
 
@@ -583,7 +585,7 @@ class Miner:
     def _winners(self, evaluated: Sequence[Candidate], seed: int) -> list[Candidate]:
         """Return the best prompts of a search.
 
-        With the objective skew, there is at most one prompt per main noun.
+        If the objective is skew, at most one prompt per main noun is returned.
         """
         select = winners if self.plan.objective == SKEW else best
         prediction = self.learn(evaluated, seed) if self.learn else None
@@ -604,7 +606,7 @@ class Miner:
         return BestCandidate(candidate, first, held_out, evidence)
 
     def _until_decided(self, searches: Sequence[Search], steps: Stage) -> tuple[Search, ...]:
-        """Add held-out images to the best prompts of all searches until each verdict is reached."""
+        """Add held-out images to each best prompt until it is decided or has the maximum number."""
         most = self.plan.eval_images
         seed = derived_seed(self.plan.seed, "fresh")
         candidates = [candidate for search in searches for candidate in search.best]
@@ -635,9 +637,9 @@ class Miner:
     def evidence(
         self, prompt: str, reading: ObjectiveReading | Missing, pictures: Sequence[Outcome]
     ) -> PromptEvidence:
-        """Return images of a prompt, and one image of each of its variations.
+        """Return a prompt's images, one image of each of its variations, and counts of details.
 
-        With skew, the variations state the values of the axes.
+        If the objective is skew, the variations state the values of the axes.
 
         Parameters
         ----------
@@ -662,7 +664,7 @@ class Miner:
         return PromptEvidence(tuple(pictures), varied, counts)
 
     def _details_objective(self, vqa: VQA) -> skew.SkewObjective:
-        """Return an objective that the miner uses only to label details of images."""
+        """Return an objective that is used only to label details of images."""
         return skew.SkewObjective(
             run=self.run,
             reader=vqa,
@@ -675,9 +677,9 @@ class Miner:
     def _details_vqa(self) -> VQA | None:
         """Return the VQA model that labels the details of variations.
 
-        It is the VQA model of the plan or, if the plan has none, the VQA model of the embedder's
-        provider. With text similarity alone, every third detail would be reported as left out
-        although images show it.
+        This is the VQA model of the plan or, if the plan has none, a VQA model from the embedder's
+        provider. With text similarity alone, every third detail that images show would be reported
+        as left out.
         """
         plan = self.plan
         if self.vqa or plan.embedder.partition("/")[0] not in registry.providers("vqa"):
@@ -686,7 +688,7 @@ class Miner:
 
 
 def _texts(variations: Mapping[str, Mapping[str, str]] | Missing) -> list[str]:
-    """Return the variations for all axes and values as a list."""
+    """Return the variations for all axes and values in a single list."""
     if isinstance(variations, Missing):
         return []
     return [text for by_value in variations.values() for text in by_value.values()]
@@ -694,7 +696,7 @@ def _texts(variations: Mapping[str, Mapping[str, str]] | Missing) -> list[str]:
 
 @dataclass
 class _Evaluation:
-    """Evaluates the prompts of one search, and reports its progress."""
+    """Evaluator of the prompts in one search. It also reports the progress of the search."""
 
     miner: Miner
     kind: str
@@ -706,7 +708,7 @@ class _Evaluation:
     def evaluate(self, population: Sequence[Candidate]) -> list[Candidate]:
         """Return the evaluated prompts, with losses and counts of labels.
 
-        All their images are made at once.
+        The images of all prompts are generated at once.
         """
         texts = dict.fromkeys(candidate.text for candidate in population)
         self.miner.check_open(texts)

@@ -1,4 +1,4 @@
-"""Objectives of a search for prompts. An objective computes a loss, which the search minimizes."""
+"""Objectives for a search for prompts. An objective computes a loss, which the search minimizes."""
 
 import math
 import sys
@@ -29,7 +29,7 @@ PicturesOf = Callable[[str, int], Sequence[Outcome]]
 """Function that takes a prompt and a run seed, and returns images of the prompt."""
 
 CustomLoss = Callable[[str, Sequence[Image.Image]], float]
-"""User's function that takes a prompt and its images and returns a number."""
+"""Function, given by the user, that takes a prompt and its images and returns a number."""
 
 NO_PICTURE = Missing("error", "no image of this prompt could be generated")
 
@@ -40,17 +40,17 @@ SEARCH_DRAWS = 200
 def enough(count: int) -> int:
     """Return how many of `count` images or variations a score needs.
 
-    With fewer images or variations, the score would be lower. A search would then favor prompts
-    whose images are blocked or whose variations could not be written.
+    Fewer images or variations would lower the score, so that a search would favor prompts whose
+    images are blocked or whose variations could not be written.
     """
     return math.ceil(0.8 * count)
 
 
 class ObjectiveReading(Protocol):
-    """Measurement that an objective makes on a prompt's images."""
+    """Measurement of a prompt's images by an objective."""
 
     def loss(self) -> float | Missing:
-        """Return the loss without its uncertainty. A search needs the loss of every prompt."""
+        """Return the loss that a search minimizes, without its uncertainty."""
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
         """Return the score with its uncertainty."""
@@ -65,7 +65,7 @@ class Objective(Protocol):
         Returns
         -------
         ObjectiveReading or Missing
-            Missing if there are too few images, labels or variations.
+            The measurement; Missing if there are too few images, labels or variations.
         """
 
     def needs_images(self, prompt: str) -> bool:
@@ -73,7 +73,7 @@ class Objective(Protocol):
         return True
 
     def prepare(self, pictures: Mapping[str, Sequence[Outcome]]) -> None:
-        """Measure the images of several prompts at once, so that `read` finds all measurements.
+        """Measure the images of several prompts at once, so that `read` only looks them up.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class Objective(Protocol):
         Parameters
         ----------
         first
-            Measurement by which the search selected the prompt.
+            Measurement from which the search selected the prompt.
         prompt
             The prompt.
         seed
@@ -106,18 +106,18 @@ class Alignment:
     Attributes
     ----------
     prompt, seed
-        The prompt and the run seed.
+        Prompt, and run seed.
     variations, pictures
-        The variations and the images.
+        Variations, and images.
     similarity
         Similarity between each variation and each image, of shape (variations, images).
     missing
         Number of images that could not be generated.
     quantile
-        Alpha in the score, in [0, 1].
+        Quantile alpha in the score, in [0, 1].
     chance
-        Similarities between the variations and images of the variations, from which the null
-        distribution is drawn; None if there are no such images.
+        Similarities between the variations and images generated from the variations. The null
+        distribution is drawn from these similarities. None if there are no such images.
     corrected
         True if the loss is the score minus its mean under the null. It needs `chance`.
     """
@@ -149,7 +149,7 @@ class Alignment:
         return float(null.mean())
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
-        """Return the score with its interval, and with a null from images of the variations."""
+        """Return the score with its interval, and with a null based on images of the variations."""
         null = self.chance.similarity if self.chance else None
         rng = scoring.rng("minethegap", self.prompt, str(self.seed))
         return or_missing(
@@ -166,12 +166,12 @@ class Alignment:
 
 @dataclass(frozen=True)
 class TextVectors:
-    """Vectors of texts from an embedder. Each list of texts is embedded only once.
+    """Embeddings of texts. Each list of texts is embedded only once.
 
     Attributes
     ----------
     run
-        The run that embeds texts.
+        Run that embeds texts.
     embedder
         The embedder.
     """
@@ -181,7 +181,7 @@ class TextVectors:
     _known: dict[tuple[str, ...], NDArray[np.float32]] = field(default_factory=dict, repr=False)
 
     def of(self, lists: Sequence[Sequence[str]]) -> list[NDArray[np.float32] | Missing]:
-        """Return the vectors of each list of texts; missing in a run that only counts its work."""
+        """Return the embeddings of each list of texts; Missing if the run only counts its work."""
         new = [texts for texts in dict.fromkeys(map(tuple, lists)) if texts not in self._known]
         rows = self.run.look(self.embedder.embed_texts, [list(texts) for texts in new])
         vectors: dict[tuple[str, ...], NDArray[np.float32] | Missing] = dict(
@@ -197,12 +197,12 @@ class TextVectors:
 class BiasObjective(Objective):
     """Objective that uses the bias score of Equation 1.
 
-    The score measures to what extent the images of a prompt leave out its variations.
+    The lower the score, the more of a prompt's variations its images leave out.
 
     Attributes
     ----------
     run
-        The run that generates and embeds images.
+        Run that generates and embeds images.
     embedder
         Embedder for images and variations.
     pictures
@@ -212,11 +212,11 @@ class BiasObjective(Objective):
     planned
         Number of variations that are requested for each prompt.
     quantile
-        Alpha in the score, in [0, 1].
+        Quantile alpha in the score, in [0, 1].
     is_unit
         True if similarities are (1 + cosine) / 2.
     one_each
-        Function that returns one image for each text, keyed by text.
+        Function that returns one image per text, keyed by text.
     corrected
         True if the loss is the score minus its mean under the null.
     """
@@ -257,8 +257,8 @@ class BiasObjective(Objective):
         Returns
         -------
         Alignment or Missing
-            Missing if there are too few images or variations. With too few variations, no image is
-            generated.
+            The similarities; Missing if there are too few images or variations. If there are too
+            few variations, no image is generated.
         """
         return self._read(prompt, seed, self.corrected)
 
@@ -300,7 +300,7 @@ class BiasObjective(Objective):
     def _align(
         self, prompt: str, variations: Sequence[str], pictures: Sequence[Outcome], seed: int
     ) -> Alignment | Missing:
-        """Compute the similarities between images and texts; missing in a run that only counts."""
+        """Return the similarities between images and texts; Missing in a run that only counts."""
         images = present(pictures)
         vectors = self.run.read(self.embedder, images)
         (texts,) = self.texts.of([variations])
@@ -324,7 +324,7 @@ def present(pictures: Sequence[Outcome]) -> list[Picture]:
 
 
 def lacking_pictures(pictures: Sequence[Outcome]) -> Missing | None:
-    """Return why there are too few images for a score; None if there are enough images."""
+    """Return a Missing that states why there are too few images; None if there are enough."""
     count = len(present(pictures))
     needed = enough(len(pictures))
     if not count:
@@ -343,13 +343,14 @@ class NumberReading:
     Attributes
     ----------
     prompt, seed
-        The prompt and the run seed.
+        Prompt, and run seed.
     value
         The number.
     n, missing
         Number of measured images, and number of images that could not be generated.
     errors
-        Error of each image, in [0, 1]. Empty unless the number is the mean of these errors.
+        Error of each image, in [0, 1]. Empty unless the measured number is the mean of these
+        errors.
     """
 
     prompt: str
@@ -360,11 +361,11 @@ class NumberReading:
     errors: tuple[float, ...] = ()
 
     def loss(self) -> float | Missing:
-        """Return the number as the loss."""
+        """Return the measured number, which is the loss."""
         return self.value
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
-        """Return the number, with a bootstrap interval if the errors of enough images are known."""
+        """Return the measured number, with a bootstrap interval if enough images have errors."""
         if not self.errors:
             return Estimate(self.value, n=self.n, missing=self.missing)
         rng = np.random.default_rng(derived_seed(self.seed, "color", self.prompt))
@@ -390,9 +391,9 @@ class ColorObjective(Objective):
     Attributes
     ----------
     run
-        The run that opens images.
+        Run that opens images.
     color
-        Red, green and blue, 0 to 255.
+        Red, green and blue values, each from 0 to 255.
     pictures
         Function that takes a prompt and a run seed, and returns images of the prompt.
     """
@@ -408,7 +409,7 @@ class ColorObjective(Objective):
         self._measured(images)
 
     def _measured(self, pictures: Sequence[Outcome]) -> list[float | Missing]:
-        """Return the error of each image. Each image is measured only once."""
+        """Return the error of each image. An image is measured only once."""
         images = {picture.id: picture for picture in present(pictures)}
         new = [picture for name, picture in images.items() if name not in self._errors]
         errors: dict[str, float | Missing] = {**self._errors}
@@ -443,7 +444,7 @@ def pixel_error(color: tuple[int, int, int], picture: Picture) -> float:
     Parameters
     ----------
     color
-        Red, green and blue, 0 to 255.
+        Red, green and blue values, each from 0 to 255.
     picture
         The image.
     """
@@ -453,12 +454,12 @@ def pixel_error(color: tuple[int, int, int], picture: Picture) -> float:
 
 @dataclass(frozen=True, slots=True)
 class CustomObjective(Objective):
-    """Objective that a user's function computes from a prompt and its images.
+    """Objective whose loss a user's function computes from a prompt and its images.
 
     Attributes
     ----------
     name
-        Name of the function, as module:function.
+        Name of the function, in the form module:function.
     function
         The function.
     pictures

@@ -1,4 +1,4 @@
-"""Page of `askew mine`, with the most biased prompts, their images, and the search's progress."""
+"""Build the page of `askew mine`: the most biased prompts, their images, and the search."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ from askew.parts.survey.shares import SetShares
 from askew.types import Estimate
 
 MOST_OPEN = 3
-"""Maximum number of prompts whose images are shown unfolded."""
+"""Maximum number of prompts whose images are not folded away."""
 
 MOST_PROMPTS = 12
 """Maximum number of prompts whose images the page shows."""
@@ -40,21 +40,21 @@ FIRST_IMAGES = 24
 """Maximum number of images of the best prompt on the first screen."""
 
 MOST_WORDS = 12
-"""Maximum number of words that are shown unfolded."""
+"""Maximum number of words that are not folded away."""
 
 MOST_IMAGES = 48
 """Maximum number of images that the page shows for each prompt."""
 
 
 def page(findings: MineFindings, media: Media) -> b.Page:
-    """Return the report page for a run of `askew mine`.
+    """Return the page for a run of `askew mine`.
 
     Parameters
     ----------
     findings
         Findings of the run.
     media
-        Images of the run.
+        Run that holds the images.
     """
     view = MineView(findings, media)
     plan = findings.plan
@@ -96,14 +96,14 @@ def _title(plan: MinePlan) -> str:
 
 @dataclass(frozen=True)
 class MineView:
-    """Blocks of the report page, made from the findings and the images of a run."""
+    """Blocks of the page, built from the findings and the images of a run."""
 
     findings: MineFindings
     media: Media
 
     @property
     def is_skew(self) -> bool:
-        """True if the objective is skew. The page then shows losses with the opposite sign."""
+        """True if the objective is skew. In this case, the page shows minus the loss."""
         return self.findings.plan.objective == SKEW
 
     @property
@@ -117,7 +117,7 @@ class MineView:
         return ranked(self.findings.minethegap.best, self.is_skew)
 
     def meta(self) -> tuple[str, ...]:
-        """Return phrases about the size of the search and about its instruments."""
+        """Return phrases on the size of the search and on its instruments."""
         plan = self.findings.plan
         evaluated = self.findings.minethegap.evaluated
         searches = w.plural(plan.runs, "search", "searches")
@@ -152,7 +152,7 @@ class MineView:
 
     @cached_property
     def scores(self) -> list[b.Block]:
-        """Charts of the best prompts' held-out scores. With skew, charts of shares come first."""
+        """Charts of the best prompts' held-out scores. For skew, charts of shares come first."""
         return list(self._scores())
 
     def _scores(self) -> Iterator[b.Block]:
@@ -175,7 +175,7 @@ class MineView:
         if self.findings.plan.is_eq1:
             level = w.percent(self.findings.plan.confidence)
             chance = f"{level} of the scores of images of the variations"
-        caption = f"Best prompts of all searches, scored by held-out images ({direction})"
+        caption = f"Best prompts of all searches, scored on held-out images ({direction})"
         chart = self._intervals(caption, rows, self.has_tests, chance)
         yield replace(chart, more=("images",)) if self.findings.plan.until else chart
 
@@ -206,7 +206,7 @@ class MineView:
         )
 
     def pictures(self) -> Iterator[b.Block]:
-        """Yield the best prompts with their images and the details that these images leave out."""
+        """Yield a block per best prompt, with its images and the details that they leave out."""
         for number, prompt in enumerate(self.ranked[:MOST_PROMPTS], start=1):
             kind = b.Section if number <= MOST_OPEN else b.Details
             title = f"{number}. {w.quote(prompt.prompt, 160)}"
@@ -228,7 +228,7 @@ class MineView:
         return b.PictureGrid("", (replace(row, label="Held-out images"),))
 
     def _origin(self, prompt: BestPrompt) -> b.Details:
-        """Return a block with the iteration, the parent and the variations of a prompt."""
+        """Return a folded block with the iteration, the parent and the variations of a prompt."""
         origin = f"Written in iteration {prompt.iteration + 1}"
         if self.findings.plan.runs > 1:
             origin += f" of search {prompt.run + 1}"
@@ -240,7 +240,7 @@ class MineView:
         return b.Details("Origin and variations", (b.Paragraph(f"{origin}."), variations))
 
     def words(self) -> Iterator[b.Block]:
-        """Yield a sentence and charts about the words that change shares most clearly."""
+        """Yield a sentence and charts on the words that change shares most clearly."""
         effects = self.findings.minethegap.words
         if not effects:
             return
@@ -258,7 +258,11 @@ class MineView:
             cells = (value, effect.prompts)
             rows.append(b.IntervalRow(effect.word, effect.change, cells))
         return b.IntervalChart(
-            caption=caption or "How much each word changes a share, over the prompts with the word",
+            caption=caption
+            or (
+                "Change in a share caused by each word, averaged over the prompts that contain "
+                "the word"
+            ),
             heading="Word",
             rows=tuple(rows),
             name="points",
@@ -269,7 +273,7 @@ class MineView:
         )
 
     def course(self) -> Iterator[b.Block]:
-        """Yield a chart of the best loss so far, in mining and in random search.
+        """Yield a chart of the best loss up to each iteration, for mining and random search.
 
         The chart shows the search that found the best prompt.
         """
@@ -291,8 +295,8 @@ class MineView:
         score = "skew" if self.is_skew else "loss"
         search = f", search {run + 1} of {plan.runs}" if plan.runs > 1 else ""
         yield b.LineChart(
-            caption=f"Best {score} so far{search}. It is too optimistic, because the best of many "
-            "noisy scores is partly due to chance",
+            caption=f"Best {score} up to each iteration{search}. These values are too optimistic, "
+            "because the best of many noisy scores is partly due to chance",
             heading="iteration",
             steps=tuple(str(number) for number in range(1, count + 1)),
             lines=tuple(lines),
@@ -303,7 +307,7 @@ class MineView:
     def _best_so_far(
         self, history: Sequence[Iteration], run: int, count: int
     ) -> tuple[Estimate | None, ...]:
-        """Return the best score up to each iteration of a search, or None where it is unknown."""
+        """Return the best score up to each iteration of a search; None where it is unknown."""
         sign = -1 if self.is_skew else 1
         best: dict[int, Estimate] = {}
         for entry in history:
@@ -312,7 +316,7 @@ class MineView:
         return tuple(best.get(number) for number in range(count))
 
     def against_random(self) -> Iterator[b.Block]:
-        """Yield blocks that compare mining with random search, if there is a random search."""
+        """Yield blocks that compare mining with random search, if the run has a random search."""
         random = self.findings.minethegap.random
         if random is None:
             return
@@ -331,9 +335,9 @@ class MineView:
         if missed is None:
             return
         yield b.Paragraph(
-            "Words in the missing variations of "
-            f"{w.plural(missed.prompts, 'prompt')}. Words that the prompt contains do not count. "
-            "A word counts once per prompt."
+            f"Words in the missing variations of {w.plural(missed.prompts, 'prompt')}. Words that "
+            "the prompt itself contains are not counted, and each word is counted once per "
+            "prompt."
         )
         captions = {"Missing kinds of things": missed.categories, "Missing words": missed.terms}
         for caption, counts in captions.items():
@@ -357,7 +361,7 @@ def _shares(axis: str, entries: Sequence[SetShares]) -> b.ValueChart:
 
 
 def least_fitting(image_set: PictureSet, names: Sequence[str]) -> str:
-    """Return a note on which images fit the variations least; empty if there are none.
+    """Return a note on the images that fit the variations least; empty if there are none.
 
     Parameters
     ----------
@@ -374,12 +378,12 @@ def least_fitting(image_set: PictureSet, names: Sequence[str]) -> str:
 
 
 def missed_details(media: Media, prompt: ExplainedPrompt, images: str) -> b.PictureGrid:
-    """Return a grid of the variations that a prompt's images leave out, with an example of each.
+    """Return a grid with an example image of each variation that a prompt's images leave out.
 
     Parameters
     ----------
     media
-        Images of the run.
+        Run that holds the images.
     prompt
         The prompt.
     images

@@ -1,4 +1,4 @@
-"""Plan of a search for prompts, which contains everything that determines the results."""
+"""Plan of a search for prompts. It contains everything that determines the results."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -22,11 +22,13 @@ NO_VQA = "none"
 PEOPLE = "people"
 
 UNDECIDING = CONNECTION_SETTINGS | {"budget"}
-"""Settings of a language model's server and costs, which may change when a run is resumed."""
+"""Settings of a language model's server and costs. They may differ when a run is resumed."""
 
 
 class ScoredPlan(RunPlan):
-    """Settings for scoring prompts. The prompts come from a search or from the user.
+    """Settings for scoring prompts.
+
+    Plan of a run that scores prompts, which come from a search or from the user.
 
     Attributes
     ----------
@@ -37,7 +39,7 @@ class ScoredPlan(RunPlan):
     vqa, vqa_args
         VQA model, or "none", and its settings.
     objective
-        Score of a prompt: skew, eq1, eq1-corrected, color:NAME, or module:function.
+        Score of the prompts: skew, eq1, eq1-corrected, color:NAME, or module:function.
     topic
         Topic of the prompts; empty for any topic.
     words
@@ -45,11 +47,11 @@ class ScoredPlan(RunPlan):
     axes
         Axes for the objective skew.
     images, variations
-        Number of images and number of variations per prompt.
+        Number of images per prompt, and number of variations per prompt.
     quantile
-        Alpha in Equation 1, in [0, 1].
+        Quantile alpha in Equation 1, in [0, 1].
     similarity
-        Similarity in Equation 1: cosine, unit, or auto.
+        Measure of similarity in Equation 1: cosine, unit, or auto.
     seed, confidence, bootstrap_samples
         Seed of the run, confidence level of the intervals, and number of bootstrap samples.
     """
@@ -74,7 +76,7 @@ class ScoredPlan(RunPlan):
 
     @property
     def is_eq1(self) -> bool:
-        """True if the score is the paper's Equation 1, with or without correction for chance."""
+        """True if the score is Equation 1 of the paper, with or without correction for chance."""
         return self.objective in (EQ1, EQ1_CORRECTED)
 
     @property
@@ -96,24 +98,25 @@ class ScoredPlan(RunPlan):
 
 
 class MinePlan(ScoredPlan):
-    """Plan of a search for biased prompts (MineTheGap). The default sizes are those in the paper.
+    """Plan of a search for biased prompts (MineTheGap). The default sizes are those of the paper.
 
-    The fields are the options of `askew mine`. The default objective is skew, with fewer images per
-    prompt and learned selection. If all axes of skew are about people, the default topic is people.
+    The fields are the options of `askew mine`. The default objective is skew, for which the
+    defaults are fewer images per prompt and learned selection. If all its axes are about people,
+    the default topic is people.
 
     Attributes
     ----------
     model, model_args
-        Model and its settings.
+        Model, and its settings.
     iterations, population, selected, mutations
         Settings for the size of a search, as in `askew.prompts.evolution.Evolution`.
     selection
         Rule that selects prompts: by the measured score, or by a score predicted from the words.
     eval_images
-        Number of held-out images for each best prompt, with the objective skew. With `until`, it is
-        the largest number.
+        Number of held-out images per best prompt if the objective is skew. With `until`, the
+        maximum number.
     until : "decided" or None
-        Add held-out images to each best prompt until its bias is significant.
+        "decided" adds held-out images to each best prompt until its bias is significant.
     top
         Number of best prompts per search.
     runs
@@ -169,7 +172,7 @@ class MinePlan(ScoredPlan):
         if self.words[0] > self.words[1]:
             raise ValueError(
                 f"the numbers of words {self.words[0]}-{self.words[1]} are in the wrong order. "
-                "Give the smaller number first in --words"
+                "Give the smaller number first, as in --words 3-8"
             )
         return self
 
@@ -180,7 +183,7 @@ class MinePlan(ScoredPlan):
 
     @property
     def first_eval_images(self) -> int:
-        """Number of held-out images of a best prompt before the first verdict."""
+        """Number of held-out images per best prompt, before `until` adds any."""
         return looks(self.eval_images)[0] if self.until else self.eval_images
 
     def deciding(self) -> dict[str, object]:
@@ -204,7 +207,7 @@ class MinePlan(ScoredPlan):
 
 
 def runs_code(objective: str) -> bool:
-    """Check whether an objective names a function, which askew would have to import."""
+    """Check whether an objective is a function, which askew would have to import and run."""
     return objective not in (SKEW, EQ1, EQ1_CORRECTED) and not objective.startswith(COLOR)
 
 
@@ -220,7 +223,7 @@ def read_mine_plan(path: Path) -> MinePlan:
     plan = MinePlan.read(path)
     if runs_code(plan.objective):
         raise UsageError(
-            f"the plan {path} names the function {plan.objective!r} as objective. A plan file "
-            "must not make askew run code. Give the function with --objective, or in Python"
+            f"the objective in the plan {path} is the function {plan.objective!r}, but a plan "
+            "file must not make askew run code. Give the function with --objective, or in Python"
         )
     return plan

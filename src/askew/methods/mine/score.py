@@ -1,8 +1,8 @@
-"""Scores for a search for prompts on which a model is biased (MineTheGap).
+"""Score the prompts found in a search for prompts on which a model is biased (MineTheGap).
 
-A search (section 3) evaluates each prompt by a score of its images, such as the bias score in
-section 4.1. Some of the selected prompts have low scores only by chance. Therefore askew scores the
-best prompts again with held-out seeds.
+A search (section 3) evaluates each prompt with a score of its images, such as the bias score in
+section 4.1. Some of the selected prompts have low scores only by chance. askew therefore scores the
+best prompts again, on images with held-out seeds.
 """
 
 import tomllib
@@ -34,7 +34,7 @@ from askew.stats.means import search_difference
 from askew.types import Estimate, Missing, Picture
 
 MOST_TERMS = 20
-"""Maximum number of missed words that are listed."""
+"""Maximum number of words listed in `missed`."""
 
 
 def score(plan: MinePlan, gathered: MineGathered, head: Head) -> f.MineFindings:
@@ -47,7 +47,7 @@ def score(plan: MinePlan, gathered: MineGathered, head: Head) -> f.MineFindings:
     gathered
         All data that the run gathered.
     head
-        Fields of the results that all methods share.
+        Fields that the findings of all methods share.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def known_errors(readings: Iterable[ObjectiveReading | Missing]) -> Errors:
 def _with_sequential_shares(
     best: Sequence[f.BestPrompt], searches: Sequence[Search], scoring: Scoring, most: int
 ) -> tuple[f.BestPrompt, ...]:
-    """Return the best prompts with shares whose p and intervals allow for all looks."""
+    """Return the best prompts with their shares, whose p and intervals allow for all looks."""
     sequential = {}
     for search in searches:
         for candidate in search.best:
@@ -111,10 +111,10 @@ def _with_sequential_shares(
 def with_verdict_of_shares(
     section: f.MineTheGap, scoring: Scoring, errors: Errors, together: bool = True
 ) -> f.MineTheGap:
-    """Return the section on held-out scores. Their q-values come from the verdicts on shares.
+    """Return the section on held-out scores, with q-values taken from the verdicts on shares.
 
-    The verdicts are the same as in an audit of the best prompts. A prompt that several searches
-    selected has the same held-out images in all of them, so its shares count only once.
+    The verdicts are the same as in an audit of the best prompts. A prompt selected by several
+    searches has the same held-out images in all of them, so its shares are tested only once.
 
     Parameters
     ----------
@@ -125,8 +125,8 @@ def with_verdict_of_shares(
     errors
         Known errors of the instrument that labeled the images.
     together
-        If True, add the shares of all best prompts together. If the number of images of a prompt
-        depends on its labels, these shares would be biased.
+        If True, add the shares in the images of all best prompts together. These shares would be
+        biased if a prompt's number of images depended on its labels.
     """
     entries = {}
     for prompt in section.best:
@@ -149,9 +149,9 @@ def with_verdict_of_shares(
 
 
 def _random_search(plan: MinePlan, gathered: MineGathered, scoring: Scoring) -> f.RandomSearch:
-    """Compare the random searches with mining.
+    """Compare mining with the random searches.
 
-    The result omits the prompts that random searches evaluated.
+    The result omits the prompts that the random searches evaluated.
     """
     images = plan.first_eval_images if plan.until else None
     mined = gathered.searches.mined
@@ -186,10 +186,11 @@ def _history(searches: Sequence[Search]) -> tuple[f.Iteration, ...]:
 
 
 def _held_out_losses(searches: Sequence[Search], images: int | None) -> list[list[float]]:
-    """Return the held-out losses of each search's best prompts, without missing losses.
+    """Return the known held-out losses of each search's best prompts.
 
-    With a number of images, a skew comes only from the first held-out images. If the number of
-    further images depends on the labels of earlier images, their skew is too large on average.
+    If `images` is given, the skew is computed from only that many held-out images. If the number of
+    added images depends on the labels of earlier images, the skew of all images is too large on
+    average.
     """
     return [_losses(search.best, images) for search in searches]
 
@@ -215,7 +216,7 @@ def best_prompt(best: BestCandidate, run: int, scoring: Scoring) -> f.BestPrompt
     best
         The prompt, with measurements of the images in the search and of held-out images.
     run
-        Number of the search, from 0.
+        Number of the search, counted from 0.
     scoring
         Settings for the statistics.
     """
@@ -244,7 +245,7 @@ def explained(
     evidence: PromptEvidence | None,
     scoring: Scoring,
 ) -> f.ExplainedPrompt:
-    """Explain the score of a prompt with the images of the prompt.
+    """Explain the score of a prompt by its images.
 
     Parameters
     ----------
@@ -260,7 +261,7 @@ def explained(
     Returns
     -------
     ExplainedPrompt
-        The prompt, with shares on the axis of the largest skew, or with the variations that the
+        The prompt, with its shares on the axis of the largest skew, or with the variations that its
         images leave out.
     """
     explanation = f.ExplainedPrompt(
@@ -326,9 +327,10 @@ def _explained_alignment(
 
 
 def _missed_variations(reading: Alignment, shows: Mapping[str, tuple[int, int]]) -> list[str]:
-    """Return the variations that no image shows; without labels, the variations of low similarity.
+    """Return the variations that no image shows or, without labels, those of low similarity.
 
-    With labels, variations whose details appear in the most images of variations come first.
+    If there are labels, variations whose details appear in the most images of variations come
+    first.
     """
     if not shows:
         places = worst(reading.similarity, "variations", reading.quantile)
@@ -338,7 +340,7 @@ def _missed_variations(reading: Alignment, shows: Mapping[str, tuple[int, int]])
 
 
 def _least_aligned(reading: Alignment) -> list[str]:
-    """Return the IDs of the images that fit every variation worse than images of variations do."""
+    """Return the IDs of images that fit each variation worse than the variations' images do."""
     usual = np.inf
     if reading.chance:
         best_fits = reading.chance.similarity.max(axis=0)
@@ -349,7 +351,7 @@ def _least_aligned(reading: Alignment) -> list[str]:
 
 
 def _null_range(reading: Alignment, scoring: Scoring) -> tuple[float, float] | None:
-    """Return the central range of the null distribution; None if variations have no images."""
+    """Return the central range of the null distribution; None if the variations have no images."""
     if reading.chance is None:
         return None
     rng = scoring.rng("minethegap null", reading.variations[0])
@@ -360,9 +362,9 @@ def _null_range(reading: Alignment, scoring: Scoring) -> tuple[float, float] | N
 
 
 def missed_terms(best: Sequence[f.BestPrompt]) -> f.MissedTerms | None:
-    """Count the words in missed concepts, and the kinds of things that they name (appendix C.4).
+    """Count the words in missed variations, and the kinds of things that they name (appendix C.4).
 
-    Words that the prompt contains do not count. A word counts once per prompt.
+    Words that the prompt itself contains are not counted, and each word is counted once per prompt.
 
     Returns
     -------
@@ -388,7 +390,7 @@ def missed_terms(best: Sequence[f.BestPrompt]) -> f.MissedTerms | None:
 
 
 def _missed_words(prompt: f.BestPrompt) -> set[str]:
-    """Return the words in a prompt's missed concepts that the prompt itself does not contain."""
+    """Return the words in a prompt's missed variations that the prompt itself does not contain."""
     words = set[str]()
     for text in prompt.missed_visual_concepts:
         words.update(content_words(text))
@@ -404,14 +406,14 @@ def _most_frequent(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
 
 
 def history(evaluated: Sequence[Candidate], run: int) -> Iterator[f.Iteration]:
-    """Yield the iterations of a search, each with its prompts and its lowest and median loss.
+    """Yield the iterations of a search, each with its prompts, lowest loss and median loss.
 
     Parameters
     ----------
     evaluated
         All prompts that the search evaluated.
     run
-        Number of the search, from 0.
+        Number of the search, counted from 0.
     """
     known: list[float] = []
     for number in sorted({candidate.iteration for candidate in evaluated}):

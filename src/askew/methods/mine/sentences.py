@@ -1,4 +1,4 @@
-"""Sentences for the report page of `askew mine`."""
+"""Write the sentences on the page of `askew mine`."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -54,14 +54,14 @@ def _answer_skew(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[s
 
 
 def stop_sentences(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[str]:
-    """Return the numbers of held-out images at which verdicts were reached; empty if fixed.
+    """Return sentences on how many held-out images verdicts needed; empty if that is fixed.
 
     Parameters
     ----------
     findings
         Findings of the search.
     scored
-        Best prompts with a held-out score.
+        Best prompts that have a held-out score.
     """
     plan = findings.plan
     if not plan.until:
@@ -92,7 +92,7 @@ def _answer_eq1(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[st
             f"{w.quote(scored[0].prompt)} has the lowest score.",
         ]
     first = biased[0]
-    sentences = [f"{w.quote(first.prompt)} shows the largest bias of {evaluated}."]
+    sentences = [f"{w.quote(first.prompt)} shows the largest bias among {evaluated}."]
     if first.is_read and first.missed_visual_concepts:
         missed = [w.quote(concept, 60) for concept in first.missed_visual_concepts[:2]]
         sentences.append(f"Its images leave out {w.listing(missed)}.")
@@ -108,8 +108,8 @@ def _answer_loss(findings: MineFindings, first: BestPrompt) -> str:
     section = findings.minethegap
     loss = _with_interval(first.held_out_score)
     return (
-        f"Of {w.plural(section.evaluated, 'prompt')}, the images of {w.quote(first.prompt)} by "
-        f"{findings.model.name} {verb} {section.objective}: a held-out loss of {loss}."
+        f"Out of {w.plural(section.evaluated, 'prompt')}, the images of {w.quote(first.prompt)} "
+        f"from {findings.model.name} {verb} {section.objective}: the held-out loss is {loss}."
     )
 
 
@@ -122,7 +122,7 @@ def _part_of(biased: Sequence[BestPrompt], scored: Sequence[BestPrompt]) -> str:
 
 
 def _with_interval(score: b.E) -> str:
-    """Return a held-out score and its interval, in the format of the table."""
+    """Return a held-out score and its interval, formatted as in the table."""
     return f"{w.part(score, 'value', 'range')} {w.interval(score, 'range')}".strip()
 
 
@@ -141,20 +141,20 @@ def describe_prompt(prompt: BestPrompt) -> str:
     if prompt.shares:
         return (
             f"{w.capital(most_seen(prompt.shares))} in held-out images. The distance from equal "
-            f"shares is {value}, with {expected} expected by chance: {verdict}."
+            f"shares is {value} ({expected} expected by chance): {verdict}."
         )
     return (
-        f"Bias is {verdict}. The held-out score is {value}, with {expected} expected by chance. "
+        f"Bias is {verdict}. The held-out score is {value} ({expected} expected by chance). "
         f"{in_search}"
     )
 
 
 def word_sentence(effects: Sequence[WordEffect]) -> str:
-    """Describe the words that change shares most, and how askew estimates these changes."""
+    """Return sentences on the words that change shares most, and on how this is estimated."""
     clear = [effect for effect in effects if excludes_0(effect)]
     estimated = (
-        "Each change is estimated by a statistical model of the words in all prompts. It assumes "
-        "that the effects of the words in a prompt add up."
+        "Each change is estimated by a statistical model of the words in all prompts. The model "
+        "assumes that the effects of the words in a prompt add up."
     )
     if not clear:
         return f"No word changes a share clearly. {estimated}"
@@ -180,7 +180,7 @@ def _word_change(effect: WordEffect) -> str:
 
 
 def search_difference_sentence(findings: MineFindings) -> str:
-    """Return a sentence that compares mining with a random search of the same budget."""
+    """Return a sentence that compares mining with random search on the same budget."""
     plan = findings.plan
     random = findings.minethegap.random
     difference = random.difference if random else None
@@ -194,15 +194,16 @@ def search_difference_sentence(findings: MineFindings) -> str:
         score = "score"
     pairs = w.plural(plan.runs, "paired run") if plan.runs > 1 else "one run"
     return (
-        f"{_search_verdict(findings, difference)}: the difference in held-out {score} of the best "
-        f"{w.plural(plan.top, 'prompt')} is {w.measured(difference, 'range')} over {pairs}."
+        f"{_search_verdict(findings, difference)}: the difference in held-out {score} between the "
+        f"best {w.plural(plan.top, 'prompt')} of the two searches is "
+        f"{w.measured(difference, 'range')} over {pairs}."
     )
 
 
 def _search_verdict(findings: MineFindings, difference: Estimate) -> str:
     """Return a phrase that says whether mining or random search found better prompts.
 
-    A large skew is better. For all other scores, a small score is better.
+    A larger skew is better. For all other scores, a smaller score is better.
     """
     plan = findings.plan
     is_skew = plan.objective == SKEW
@@ -229,28 +230,29 @@ def _negated(estimate: Estimate) -> Estimate:
 
 
 def terms(plan: ScoredPlan) -> list[skeleton.Named]:
-    """Return the terms used on a page about scored prompts, with their meanings."""
+    """Return the terms on a page about scored prompts, with their meanings."""
     if plan.objective == SKEW:
         axes = w.listing([w.perceived(axis) for axis in plan.axes])
         return [
             (
                 "Skew",
-                f"The deviation of the shares of {axes} from equal shares. It is the distance "
-                "from equal shares, minus the mean distance of the same number of images from an "
-                "unbiased model. The result is divided by its largest possible value. 0 means no "
-                "bias, and 1 means that all images have one value. An axis on which the prompt "
-                "states a value has skew 0. With several axes, askew uses the largest skew.",
+                f"How far the shares of {axes} deviate from equal shares. The skew is the "
+                "distance from equal shares minus the mean distance for the same number of "
+                "images from an unbiased model, divided by the largest possible value of this "
+                "difference. 0 means no bias, and 1 means that all images have the same value. "
+                "An axis on which the prompt states a value has skew 0. If there are several "
+                "axes, askew uses the largest skew.",
             ),
             (
                 "Chance",
                 "The mean distance that the same number of images would have if they were drawn "
-                "from equal shares. If q is below 0.05, a distance as large is unlikely for an "
+                "from equal shares. If q is below 0.05, such a large distance is unlikely for an "
                 "unbiased model, even among many prompts.",
             ),
         ]
     if not plan.is_eq1:
         objective = w.shorten(plan.objective, 80)
-        return [("Loss", f"The objective of the search: {objective}. Lower is closer.")]
+        return [("Loss", f"Value of the objective {objective}. A lower loss is closer to it.")]
     unit = " Similarities are (1 + cosine) / 2." if plan.is_unit else ""
     return [
         (
@@ -260,21 +262,21 @@ def terms(plan: ScoredPlan) -> list[skeleton.Named]:
             "similarity with at least one image. Three quarters of the images reach the second "
             "similarity with at least one variation. The score is the mean of both similarities, "
             "divided by the mean of all similarities. A lower score means more bias. The score "
-            "depends on the embedder and on the numbers of images and variations. It measures "
-            "whether a detail occurs, but not how often. It is lower for prompts with more "
-            f"details.{unit}",
+            "depends on the embedder and on the numbers of images and variations. The score "
+            "measures whether a detail occurs, but not how often. Prompts with more details have "
+            f"lower scores.{unit}",
         ),
         (
             "Chance",
             "The mean score that the same number of images would get if they were drawn from "
-            "images of the variations. If q is below 0.05, a score as low as this is unlikely for "
+            "images of the variations. If q is below 0.05, such a low score is unlikely for "
             "images drawn this way.",
         ),
     ]
 
 
 def reading_guide(plan: MinePlan) -> b.Section:
-    """Return the section that explains how to read the report page of a search."""
+    """Return the section that explains terms and limits."""
     if plan.objective == SKEW:
         limits = [
             "An instrument may report a value more often than images show it, mainly for unusual "
@@ -288,8 +290,9 @@ def reading_guide(plan: MinePlan) -> b.Section:
         ]
     if plan.is_eq1:
         limits.append(
-            "In tests on a model with known bias, searches by this score did not find more biased "
-            "prompts than random search. The best random prompts are an equally good result."
+            "In tests on a model with known bias, searches by this score did not find more "
+            "biased prompts than random search. The best prompts from random search are equally "
+            "good results."
         )
     meaning = (
         "Images with new seeds. The score in the search is the best of many noisy scores, so it is "
@@ -299,9 +302,10 @@ def reading_guide(plan: MinePlan) -> b.Section:
     if plan.until:
         number = len(looks(plan.eval_images))
         meaning += (
-            f" askew adds them until the bias of a prompt is significant, up to {plan.eval_images} "
-            f"per prompt. q and the intervals allow for {number} looks. The comparison with random "
-            f"search uses the first {plan.first_eval_images} held-out images of each prompt."
+            " askew adds held-out images until the bias of a prompt is significant, up to "
+            f"{plan.eval_images} per prompt. q and the intervals allow for {number} looks. The "
+            f"comparison with random search uses the first {plan.first_eval_images} held-out "
+            "images of each prompt."
         )
     held_out = ("Held-out images", meaning)
     return skeleton.reading((*terms(plan), held_out), limits)

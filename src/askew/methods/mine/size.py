@@ -1,4 +1,4 @@
-"""Size of a search: upper bounds on the numbers of images, questions and calls."""
+"""Compute the size of a search: upper bounds on the numbers of images, questions and calls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from askew.stats.looks import looks
 
 @dataclass(frozen=True, slots=True)
 class _PictureSets:
-    """Number of image sets, which all have the same number of images."""
+    """Image sets that all have the same number of images."""
 
     sets: int
     images: int
@@ -24,22 +24,22 @@ class _PictureSets:
         return self.sets * self.images
 
     def calls(self, batch: int) -> int:
-        """Return the number of batches if a batch contains images from only one set."""
+        """Return the number of batches, given that no batch contains images from two sets."""
         return self.sets * _batches(self.images, batch)
 
 
 def search_work(plan: MinePlan, model: Model) -> Work:
     """Return an upper bound on the work of a search.
 
-    Images of a prompt that occurs in several searches are generated only once. The actual work can
-    therefore be smaller.
+    The actual work can be smaller, because images of a prompt that occurs in several searches are
+    generated only once.
 
     Parameters
     ----------
     plan
         The plan.
     model
-        The model, which determines the batch size.
+        Model, which determines the batch size.
     """
     searched = _searched(plan)
     held_out = _held_out(plan)
@@ -71,12 +71,12 @@ def search_work(plan: MinePlan, model: Model) -> Work:
 
 
 def questions_on_axes(axes: Sequence[str], pictures: int) -> int:
-    """Return the number of questions about each image: one about persons, and those of the axes."""
+    """Return the number of questions: per image, one about persons and those about the axes."""
     return pictures * (1 + sum(len(find_axis(name).questions) for name in axes))
 
 
 def search_rounds(plan: MinePlan) -> int:
-    """Return an upper bound on the number of rounds of jobs that a search needs.
+    """Return an upper bound on how many rounds of jobs a search needs.
 
     The images in an iteration depend on the scores of earlier iterations. Held-out images depend on
     the selected prompts. Images of variations depend on the labels of held-out images.
@@ -100,7 +100,7 @@ def search_rounds(plan: MinePlan) -> int:
 
 
 def _searched(plan: MinePlan) -> _PictureSets:
-    """Return the size of the sets of images from which the searches select prompts."""
+    """Return number and size of the image sets from which the searches select prompts."""
     mutated = (plan.iterations - 1) * plan.selected * plan.mutations
     prompts_per_run = plan.iterations * plan.population
     if plan.random_search:
@@ -109,7 +109,7 @@ def _searched(plan: MinePlan) -> _PictureSets:
 
 
 def _held_out(plan: MinePlan) -> list[_PictureSets]:
-    """Return the sizes of the sets of held-out images, with a size for each look."""
+    """Return number and size of the sets of held-out images that each look adds."""
     if plan.objective != SKEW:
         return [_PictureSets(_best(plan), plan.images)]
     sizes = [_PictureSets(_best(plan), plan.first_eval_images)]
@@ -120,7 +120,7 @@ def _held_out(plan: MinePlan) -> list[_PictureSets]:
 
 
 def _varied(plan: MinePlan) -> _PictureSets:
-    """Return the size of the sets of images of variations."""
+    """Return number and size of the sets of images of variations."""
     if plan.objective == SKEW:
         values = max(len(find_axis(name).values) for name in plan.axes)
         return _PictureSets(plan.winners, values)
@@ -130,7 +130,7 @@ def _varied(plan: MinePlan) -> _PictureSets:
 
 
 def _best(plan: MinePlan) -> int:
-    """Return the number of best prompts of all searches, with those of random searches."""
+    """Return the number of best prompts from all searches, including random searches."""
     return plan.winners * (2 if plan.random_search else 1)
 
 

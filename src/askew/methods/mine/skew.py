@@ -1,10 +1,10 @@
-"""Skew: how far the shares of an axis's values in a prompt's images deviate from equal shares.
+"""Measure the skew of a prompt's images: how far an axis's shares deviate from equal shares.
 
 Each image is assigned to a value of each axis. Either a VQA model labels the image, or an embedder
 assigns it to the value whose variation of the prompt (such as "a photo of a female nurse") is most
-similar to the image. This value has the largest softmax probability at any logit scale. An image
-that does not show a person has no value on an axis about people. An embedder decides whether an
-image shows a person by comparing it with captions of people and of other subjects.
+similar to the image. The most similar value has the largest softmax probability at any logit scale.
+An image that does not show a person has no value on an axis about people. An embedder decides
+whether an image shows a person by comparing it with captions of people and of other subjects.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -56,7 +56,7 @@ class SkewReading:
     axes
         Axes on which the prompt states no value.
     stated
-        True if the prompt states a value of another axis of the search. The skew of that axis is 0.
+        True if the prompt states a value on another axis of the search. The skew on that axis is 0.
     errors
         Known errors of the instrument.
     """
@@ -72,8 +72,8 @@ class SkewReading:
 
         The skew is (distance - null) / (maximum - null), where "distance" is the distance of the
         shares from equal shares. The null is the exact mean distance of the same number of images
-        drawn from equal shares. Therefore the mean skew of an unbiased model is 0 for any number of
-        images. A skew of 1 means that all images have one value.
+        drawn from equal shares. The mean skew of an unbiased model is therefore 0 for any number of
+        images. A skew of 1 means that all images have the same value.
 
         Returns
         -------
@@ -94,7 +94,7 @@ class SkewReading:
         return float((distance - null) / (distance_max(equal, name) - null))
 
     def _unlabeled(self, axis: Axis) -> Missing:
-        """Return the most frequent reason why images have no label on an axis."""
+        """Return a Missing that states how few images are labeled on an axis."""
         missing = why_missing([self.seen], self.instrument, axis)
         images = len(self.seen.pictures)
         return replace(
@@ -103,7 +103,7 @@ class SkewReading:
         )
 
     def counts(self) -> dict[str, tuple[int, ...]]:
-        """Return how many images have each value, for all axes with enough labeled images."""
+        """Count the images with each value, for all axes that have enough labeled images."""
         return {
             axis.name: tuple(self.seen.counts(self.instrument, axis))
             for axis, deviation in self.deviations().items()
@@ -148,7 +148,7 @@ class SkewReading:
     def shares(self, scoring: Scoring) -> shares.SetShares | None:
         """Return the shares on the axis with the largest skew, and the distance from equal shares.
 
-        None if no axis has enough labeled images.
+        The result is None if no axis has enough labeled images.
         """
         axis = self.axis()
         if axis is None:
@@ -164,18 +164,18 @@ class SkewReading:
         return self.errors.get((self.instrument, axis.name))
 
     def first_images(self, count: int) -> "SkewReading":
-        """Return the labels of only the first images."""
+        """Return the measurement, restricted to the first images."""
         return replace(self, seen=self.seen.picked(range(min(count, len(self.seen.pictures)))))
 
 
 @dataclass(frozen=True)
 class SkewObjective(Objective):
-    """Objective that measures a model's skew on the axes on which a prompt states no value.
+    """Objective that measures skew on the axes on which a prompt states no value.
 
     Attributes
     ----------
     run
-        The run that generates and labels images.
+        Run that generates and labels images.
     reader
         VQA model or embedder that labels images.
     pictures
@@ -199,7 +199,7 @@ class SkewObjective(Objective):
     _open_axes: dict[str, tuple[Axis, ...]] = field(default_factory=dict, repr=False)
 
     def needs_images(self, prompt: str) -> bool:
-        """Check whether at least one axis applies to a prompt without being stated in it."""
+        """Check whether an axis applies to a prompt that states no value on it."""
         return bool(self.open_axes(prompt))
 
     def open_axes(self, prompt: str) -> tuple[Axis, ...]:
@@ -244,15 +244,12 @@ class SkewObjective(Objective):
 
     @cached_property
     def texts(self) -> TextVectors:
-        """Vectors of variations from the embedder that labels images."""
+        """Embeddings of variations, from the embedder that labels images."""
         assert not isinstance(self.reader, VQA)
         return TextVectors(self.run, self.reader)
 
     def held_out_axes(self, first: ObjectiveReading | Missing) -> tuple[Axis, ...]:
-        """Return the axis with the largest skew in the first images.
-
-        All axes if no skew is known.
-        """
+        """Return the axis with the largest skew in the first images; all axes if none is known."""
         axis = first.axis() if isinstance(first, SkewReading) else None
         return self.axes if axis is None else (axis,)
 
@@ -267,8 +264,8 @@ class SkewObjective(Objective):
         Returns
         -------
         SkewReading or Missing
-            Missing if no axis applies to the prompt. If the prompt states all axes, no image is
-            generated.
+            The labels; Missing if no axis applies to the prompt. If the prompt states a value on
+            every axis, no image is generated.
         """
         return self._read(prompt, seed, self.images, self.axes)
 
@@ -277,8 +274,8 @@ class SkewObjective(Objective):
     ) -> SkewReading | Missing:
         """Label held-out images on the axis with the largest skew in the first images.
 
-        If the held-out images decided which axis to use, the result would favor deviations that are
-        large by chance.
+        If the held-out images determined the axis, deviations that are large by chance would be
+        favored.
         """
         return self._read(prompt, seed, self.held_out_images(first), self.held_out_axes(first))
 
@@ -326,7 +323,7 @@ class SkewObjective(Objective):
     ) -> ObservedSet:
         """Return labels from a VQA model.
 
-        An image without a person gets no label on axes about people.
+        Images without a person get no label on axes about people.
         """
         rows = self.run.ask(vqa, pictures, _questions(axes)) if axes else {}
         answers: dict[str, Sequence[Answer]] = {}
@@ -335,7 +332,7 @@ class SkewObjective(Objective):
         return observe(Prompt(prompt), pictures, axes, {vqa.name: answers}, None)
 
     def _shows_person(self, embedder: Embedder, vectors: Rows) -> NDArray[np.bool_]:
-        """Check for each image whether it shows a person; True in a run that only counts work."""
+        """Check for each image whether it shows a person; True if the run only counts its work."""
         if not len(vectors):
             return np.ones(0, dtype=bool)
         if embedder.name not in self._subjects:
@@ -354,7 +351,7 @@ class SkewObjective(Objective):
     ) -> ObservedSet:
         """Return labels from an embedder, which compares images with the variations for each axis.
 
-        An image without a person has no label on axes about people.
+        Images without a person get no label on axes about people.
         """
         vectors = self.run.read(embedder, present(pictures))
         embedded = self.texts.of(_lists_of_texts(texts))
@@ -384,7 +381,7 @@ def unstated(prompt: str, axes: Sequence[Axis]) -> tuple[Axis, ...]:
 
 
 def _questions(axes: Sequence[Axis]) -> list[Question]:
-    """Return the questions of all axes, followed by the question whether there is a person."""
+    """Return the questions about all axes, followed by the question whether there is a person."""
     return [*(question for axis in axes for question in axis.questions), PERSON]
 
 
@@ -400,7 +397,7 @@ def _nearest_values(
 ) -> Sequence[Answer]:
     """Return, for each image, the value whose text is most similar to the image.
 
-    `texts` contains a vector for each value; it is missing in a run that only counts work.
+    `texts` contains an embedding for each value. It is Missing if the run only counts its work.
     """
     if isinstance(texts, Missing):
         return [texts] * len(vectors)
@@ -408,7 +405,7 @@ def _nearest_values(
 
 
 def _with_missing(pictures: Sequence[Outcome], labels: Sequence[Answer]) -> tuple[Answer, ...]:
-    """Return labels for all images, from the labels of the images that are not missing."""
+    """Return labels for all images, given the labels of the images that are not missing."""
     remaining = iter(labels)
     return tuple(
         picture if isinstance(picture, Missing) else next(remaining) for picture in pictures
@@ -416,7 +413,7 @@ def _with_missing(pictures: Sequence[Outcome], labels: Sequence[Answer]) -> tupl
 
 
 def _without_person(axes: Sequence[Axis], answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers about an image without a person, with no answers on axes about people."""
+    """Return the answers about an image without a person, marking those about people as missing."""
     labels: list[Answer] = []
     for axis in axes:
         of_axis = answers[len(labels) : len(labels) + len(axis.questions)]
@@ -425,12 +422,12 @@ def _without_person(axes: Sequence[Axis], answers: Sequence[Answer]) -> list[Ans
 
 
 def details(prompt: str, variation: str) -> dict[str, str]:
-    """Return the values that a variation states on axes on which its prompt states none.
+    """Return the values that a variation states on axes on which its prompt states no value.
 
     Returns
     -------
     dict of str to str
-        Stated value, by name of an axis in the catalog.
+        Stated values, keyed by the name of an axis in the catalog.
     """
     stated: dict[str, str] = {}
     for name, entry in catalogue().items():
@@ -442,7 +439,7 @@ def details(prompt: str, variation: str) -> dict[str, str]:
 
 
 def _stated_value(text: str, axis: str, values: Sequence[str]) -> str | None:
-    """Return the value of an axis that a text states; None if it states none of the values."""
+    """Return the value of an axis that a text states; None if it states no value."""
     with suppress(UsageError):
         for value in values:
             if counterfactual(text, axis, value) == text:

@@ -1,10 +1,10 @@
-"""Addition of held-out images to the best prompts until each verdict is reached.
+"""Add held-out images to the best prompts until their verdicts are reached.
 
-askew measures 8 held-out images of each best prompt of a search by skew. It adds images up to the
-next look (`stats.looks`) to each prompt whose bias is not yet significant, until the largest number
-of images. All best prompts of all searches belong to one family of q from the first look on, so
-that a later look never takes a verdict back. An axis of a prompt belongs to the family as the
-images in the search choose it, so held-out images do not affect the choice.
+In a search by skew, askew first measures 8 held-out images of each best prompt. If the bias of a
+prompt is not significant yet, askew adds images up to the next look (`stats.looks`), until the
+prompt has the maximum number of images. From the first look on, q is corrected over all best
+prompts of all searches, so that a later look never revokes a verdict. The images in the search
+determine the axis that is tested for each prompt, so held-out images do not affect this choice.
 """
 
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ def undecided_prompts(readings: Mapping[str, SkewReading], most: int) -> list[st
     Parameters
     ----------
     readings
-        Measurement of the held-out images so far, by prompt.
+        Measurement of the held-out images so far, keyed by prompt.
     most
-        Largest number of held-out images of a prompt.
+        Maximum number of held-out images per prompt.
     """
     p_values = {prompt: reading_p(reading, most) for prompt, reading in readings.items()}
     significant = significant_places(p_values)
@@ -42,7 +42,7 @@ def reading_p(reading: SkewReading, most: int) -> float:
     reading
         Measurement of the held-out images so far.
     most
-        Largest number of held-out images of a prompt.
+        Maximum number of held-out images per prompt.
     """
     axis = reading.axis()
     if axis is None or len(reading.axes) > 1:
@@ -53,7 +53,7 @@ def reading_p(reading: SkewReading, most: int) -> float:
 
 
 def sequential_shares(reading: SkewReading, scoring: Scoring, most: int) -> SetShares | None:
-    """Return the shares in held-out images at the stop, with the sequential p and intervals.
+    """Return the shares in all held-out images, with the sequential p and intervals.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ def sequential_shares(reading: SkewReading, scoring: Scoring, most: int) -> SetS
     scoring
         Settings for the statistics.
     most
-        Largest number of held-out images of a prompt.
+        Maximum number of held-out images per prompt.
 
     Returns
     -------
     SetShares or None
-        None if no axis has enough labeled images.
+        The shares; None if no axis has enough labeled images.
     """
     axis = reading.axis()
     if axis is None:

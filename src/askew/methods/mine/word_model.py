@@ -1,10 +1,10 @@
-"""Signed effects of words on shares, learned from all labeled images in a search.
+"""Learn signed effects of words on shares from all labeled images in a search.
 
 For each axis, askew fits a multinomial logistic regression that predicts the counts of values from
 the words in the prompts. A word that raises the share of men and a word that raises the share of
 women have opposite effects, which cancel in a prompt that contains both words. A search cannot
-learn this from the deviations of prompts, because deviations have no sign. `singular_words` defines
-the words.
+learn such effects from the deviations of prompts, because deviations have no sign. `singular_words`
+defines the words.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ from askew.stats.intervals import Floats, percentile_interval
 from askew.types import Axis, Estimate, Missing
 
 DRAWS = 400
-"""Number of draws from the posterior for means and intervals."""
+"""Number of draws from the posterior from which means and intervals are computed."""
 
 LEAST_PROMPTS = 2
 """Minimum number of prompts that must contain a word before askew reports its effect."""
@@ -62,12 +62,12 @@ class AxisWords:
         return cls(axis=axis, places=places, model=fit_counts(features, list(counts.values())))
 
     def rows(self, words: Sequence[str]) -> list[int]:
-        """Return the rows of effects for these words: the base row, and one row per known word."""
+        """Return the rows of effects for these words: the base row, and one per known word."""
         return [0, *(1 + self.places[word] for word in words if word in self.places)]
 
     @cached_property
     def _forms(self) -> Floats:
-        """Linear functions of (shares - equal shares). Their absolute values add up to the skew."""
+        """Linear functions of (shares - equal shares) whose absolute values add up to the skew."""
         equal = np.full(len(self.axis.values), 1 / len(self.axis.values))
         name = DISTANCE[self.axis.scale]
         forms, weight = linear_forms(name, len(equal))
@@ -78,7 +78,7 @@ class AxisWords:
         return float(np.abs(self._forms @ (shares - 1 / len(shares))).sum())
 
     def changes(self, level: float, rng: np.random.Generator) -> "list[WordEffect]":
-        """Return how much each word changes a share.
+        """Return the change in a share that each word causes.
 
         Words that occur in only one prompt are left out.
         """
@@ -104,7 +104,7 @@ class AxisWords:
         return changes
 
     def _added_shares(self, design: Floats, row: int, effects: Floats) -> Floats:
-        """Return how much a word changes the mean shares of prompts, of shape (draws, K)."""
+        """Return the change in mean shares that a word causes, with shape (draws, K)."""
         contrasts = self.model.data.contrasts
         logits = design @ effects @ contrasts
         without = logits - (effects[:, row] @ contrasts)[:, None, :]
@@ -113,12 +113,12 @@ class AxisWords:
 
 
 def clearest_change(added: Floats, level: float) -> tuple[int, Estimate]:
-    """Return the index of the value whose share changes most clearly, and this change.
+    """Return the index of the value whose share changes most clearly, and the change in its share.
 
     Parameters
     ----------
     added : array, (draws, K)
-        Change of the share of each value.
+        Change in the share of each value, one row per draw.
     level
         Confidence level of the interval, in (0, 1).
     """
@@ -133,9 +133,9 @@ def clearest_change(added: Floats, level: float) -> tuple[int, Estimate]:
 
 @dataclass(frozen=True)
 class SharePrediction(LossPrediction):
-    """Prediction of a prompt's loss from the shares predicted by its words.
+    """Prediction of a prompt's loss from the shares that its words predict.
 
-    The loss is the negated skew of the predicted shares, on the axis with the largest skew among
+    The loss is minus the skew of the predicted shares, on the axis with the largest skew among
     those on which the prompt states no value. An axis on which the prompt states a value has skew
     0.
 
@@ -159,9 +159,9 @@ class SharePrediction(LossPrediction):
         return {name: self._drawn_effects(words, DRAWS, 0) for name, words in self.axes.items()}
 
     def expected(self, text: str) -> float:
-        """Return the loss computed from the mean shares over all draws.
+        """Return the loss computed from shares averaged over all draws.
 
-        The mean shrinks uncertain shares.
+        Averaging shrinks uncertain shares toward equal shares.
         """
         return self._loss(text, self._effects, 0)
 
@@ -195,7 +195,7 @@ class SharePrediction(LossPrediction):
     def _unknown_effect(self, word: str, words: AxisWords, count: int, stream: int) -> Floats:
         """Return draws of the effect of a word that does not occur in any evaluated prompt.
 
-        The same word, axis and seed always give the same draws.
+        The draws are always the same for the same word, axis and seed.
         """
         key = (word, words.axis.name, stream)
         if key not in self._unknown:
@@ -248,12 +248,13 @@ def axis_words(evaluated: Sequence[Candidate], axes: Sequence[Axis]) -> dict[str
 def word_effects(
     evaluated: Sequence[Candidate], axes: Sequence[Axis], level: float, seed: int
 ) -> list[WordEffect]:
-    """Return how words change shares, starting with the clearest change.
+    """Return the changes in shares that words cause, starting with the clearest change.
 
     Parameters
     ----------
     evaluated
-        Evaluated prompts from all searches. A prompt in several searches counts once.
+        Evaluated prompts from all searches. A prompt that occurs in several searches is used only
+        once.
     axes
         Axes of the search.
     level
@@ -269,7 +270,7 @@ def word_effects(
 
 
 def _distance_from_0(change: Estimate | Missing) -> float:
-    """Return the smallest absolute change in an interval; negative if the interval contains 0."""
+    """Return the smallest absolute value in a change's interval; negative if it contains 0."""
     if isinstance(change, Missing) or change.low is None or change.high is None:
         return -1.0
     return max(change.low, -change.high)
