@@ -70,7 +70,7 @@ def test_an_audit_is_planned_once_and_then_from_the_store(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"writer": {"url": "localhost"}}, "not an address"),
+        ({"writer": {"url": "localhost"}}, "not a server address"),
         ({"llm": "lexicon", "writer": {"url": "http://localhost:1/v1"}}, "url"),
         ({"writer": {"colour": 1}}, "colour"),
         ({"llm": "openai"}, "does not name a model"),

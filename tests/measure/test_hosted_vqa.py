@@ -309,7 +309,7 @@ def test_the_fingerprint_names_what_can_change_an_answer_only() -> None:
         ({"concurrency": 0}, "concurrency is 0"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"detail": "fine"}, "low, high or auto"),
-        ({"url": "localhost"}, "not an address"),
+        ({"url": "localhost"}, "not a server address"),
     ],
 )
 def test_impossible_settings_are_usage_errors(settings: dict[str, Any], words: str) -> None:

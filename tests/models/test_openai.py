@@ -246,7 +246,7 @@ def test_a_key_in_a_refusal_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None
         ({"concurrency": 0}, "concurrency is 0"),
         ({"seed_bits": 64}, "seed_bits is 64"),
         ({"timeout": 0.0}, "greater than 0"),
-        ({"url": "somewhere"}, "not an address"),
+        ({"url": "somewhere"}, "not a server address"),
         ({"concurency": 8}, "Did you mean 'concurrency'"),
     ],
 )
