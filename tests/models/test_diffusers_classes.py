@@ -98,5 +98,5 @@ def test_a_class_that_lacks_a_package_names_it(folder: Path) -> None:
 def test_weights_for_inpainting_are_refused(copy: Path) -> None:
     file = copy / "unet" / "config.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"in_channels": 9}))
-    with pytest.raises(UsageError, match=r"its unet takes 9 channels, but .* images have 4"):
+    with pytest.raises(UsageError, match=r"its UNet takes 9 channels, but .* images have 4"):
         DiffusersModel(copy)

@@ -146,7 +146,7 @@ def test_pipelines_accept_their_recommended_settings() -> None:
         ({"device": "tpu"}, "no device 'tpu'; it has: .*cpu"),
         ({"dtype": "int8"}, "unknown dtype 'int8'.*float32"),
         ({"batch_size": -1}, "batch_size is -1"),
-        ({"revision": "main"}, "leave out -M revision"),
+        ({"revision": "main"}, "omit -M revision"),
         ({"variant": "fp16"}, "no weights for the variant 'fp16'"),
     ],
 )

@@ -54,7 +54,7 @@ class LoggedAnswers:
     answers
         Answers in the order of the questions.
     records
-        Records of the requests and the server's responses, by key.
+        Records of the requests and the server's responses, by their keys.
     """
 
     answers: list[str | Missing]
@@ -193,7 +193,7 @@ class SampledLabels(Protocol):
         axis
             The axis.
         labels
-            The instrument's labels, by image id.
+            The instrument's labels, keyed by image id.
         """
 
 
@@ -229,7 +229,7 @@ class CachingEmbedder:
 class ComparingVQA:
     """VQA that compares an image with captions for each possible answer.
 
-    It gives the answer whose mean caption vector has the largest cosine similarity to the image's
+    It chooses the answer whose mean caption vector has the largest cosine similarity to the image's
     vector. A subclass implements two methods: `sees_somebody` decides whether a person is the main
     subject of each image, and `_column` answers a question.
     """

@@ -113,7 +113,7 @@ class OptionWalk(OptionReader):
     def _log_probabilities(self, logits: torch.Tensor, tokens: Sequence[int]) -> Scores:
         """Return log-probabilities of shape (rows, tokens).
 
-        The end of an answer gets the sum of the probabilities of all tokens that end it.
+        The end of an answer is assigned the sum of the probabilities of all tokens that end it.
         """
         logp = torch.log_softmax(logits.float(), dim=-1)
         columns = {token: logp[:, token] for token in tokens}
@@ -208,7 +208,7 @@ def likeliest_options(
 
     The likelihood of an option is the probability that the model writes its tokens and then ends
     the answer. A walk follows one option and computes its exact score. For all other options, the
-    walk gives upper bounds, because no further token has a probability above 1. Only options whose
+    walk yields upper bounds, because no further token has a probability above 1. Only options whose
     bound exceeds the best score need another walk. The result is the same as if each option had its
     own walk.
 

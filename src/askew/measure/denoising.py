@@ -1,7 +1,7 @@
 """Zero-shot classification by denoising error.
 
 Noise is added to an image, and a diffusion model predicts the noise, given the text of each class.
-The class of the image is the class whose text gives the best prediction. The method comes from Li
+The class of the image is the class whose text yields the best prediction. The method comes from Li
 et al. 2023 (Your diffusion model is secretly a zero-shot classifier). "downstream" (Saravanan et
 al. 2023) uses the method in Eq. 1.
 """
@@ -177,7 +177,7 @@ class Denoiser:
 
     @property
     def pixels(self) -> tuple[int, int]:
-        """Return the width and height of images that the model takes as input, in pixels."""
+        """Return the width and height, in pixels, of the model's input images."""
         _, height, width = (side * int(self.pipe.vae_scale_factor) for side in self.shape)
         return width, height
 
@@ -185,13 +185,13 @@ class Denoiser:
     def latents(self, pictures: Sequence[Image.Image] | ArrayLike) -> Tensor:
         """Encode images as scaled posterior means of shape (images, channels, height, width).
 
-        Images are cropped and resized to the size that the model takes as input. If latents are
+        Images are cropped and resized to the size of the model's input images. If latents are
         given, they are checked and returned.
 
         Raises
         ------
         UsageError
-            If the latents have a wrong shape.
+            If the latents have the wrong shape.
         """
         if isinstance(pictures, Sequence):
             images = [picture for picture in pictures if isinstance(picture, Image.Image)]

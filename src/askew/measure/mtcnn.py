@@ -153,7 +153,7 @@ def _final(image: Image.Image, boxes: Floats) -> FaceBoxes:
 
 @cache
 def _networks() -> Mapping[str, Layers]:
-    """Return the weights of the three networks, by name."""
+    """Return the weights of the three networks, keyed by name."""
     networks: dict[str, dict[str, Floats32]] = {"pnet": {}, "rnet": {}, "onet": {}}
     with (
         as_file(files("askew.measure") / "data" / "mtcnn.npz") as path,

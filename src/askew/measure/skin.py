@@ -65,7 +65,7 @@ def skin_mask(image: Image.Image | ArrayLike) -> Mask:
     Raises
     ------
     UsageError
-        If an array has a wrong shape or type.
+        If an array has the wrong shape or type.
     """
     pixels = rgb(image)
     mask = _is_skin_by_rgb(pixels)
@@ -159,7 +159,7 @@ def rgb(image: Image.Image | ArrayLike) -> Bytes:
     Raises
     ------
     UsageError
-        If an array has a wrong shape or type.
+        If an array has the wrong shape or type.
     """
     if isinstance(image, Image.Image):
         return np.asarray(as_rgb(image))

@@ -1,6 +1,6 @@
 """The studio's instruments: an embedder, and a VQA that uses it to compare images with captions.
 
-Both work only for images from the studio.
+Both instruments work only for images from the studio.
 """
 
 import json
@@ -53,7 +53,7 @@ DESCRIBED: Mapping[str, tuple[str, ...]] = {
     "ableism": ("disability",),
     "color": ("style",),
 }
-"""Attributes with which open questions about other topics are answered, by topic."""
+"""Attributes that answer open questions about each topic that is not itself an attribute."""
 
 KNOWN_ERRORS = weights("embedder") / "known_errors.json"
 """File with confusion counts for each attribute, written by `benchmarks.studio_vqa`."""
@@ -256,7 +256,7 @@ def _caption(values: Mapping[str, str], person: bool) -> str:
 
 
 def _attributes(question: Question) -> tuple[str, ...]:
-    """Return the studio attributes that a question asks about, possibly none."""
+    """Return the studio attributes that a question asks about; empty if there are none."""
     if set(question.options) == {"yes", "no"}:
         attributes = tuple(parse(question.text).attributes)
         if not attributes and question.axis is None:

@@ -26,7 +26,7 @@ SIGHTS: Mapping[str, tuple[str, ...]] = {
     "place": ("an empty room", "a building", "an empty street", "a place without people"),
     "nature": ("a landscape", "plants", "the sky", "nature without people"),
 }
-"""Nouns for the main subject of an image, by kind of subject."""
+"""Nouns for the main subject of an image, for each kind of subject."""
 
 
 def framed(subjects: Sequence[str]) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ def framed(subjects: Sequence[str]) -> tuple[str, ...]:
 SUBJECT_CAPTIONS: Mapping[str, Sequence[str]] = {
     kind: framed(subjects) for kind, subjects in SIGHTS.items()
 }
-"""Captions for the main subject of an image, by kind of subject.
+"""Captions for the main subject of an image, for each kind of subject.
 
 Captions of a person come first.
 """

@@ -187,7 +187,7 @@ class TransformersVQA:
         images: Sequence[Image.Image],
         questions: Sequence[Question],
     ) -> dict[Question, Sequence[str | Missing]]:
-        """Return the answers for all images, by question."""
+        """Return the answers for all images, keyed by question."""
         rows = [(image, question) for question in questions for image in images]
         answers = answer_rows(rows) if rows else []
         return dict(zip(questions, slices(answers, len(images)), strict=True))
@@ -259,9 +259,9 @@ class TransformersVQA:
     ) -> AbstractContextManager[Mapping[str, Any]]:
         """Return a context that yields the model's arguments.
 
-        The vision tower runs once for each image of a part, if the model allows it. Images are
-        identified by their memory address, because all images of a part remain in memory until the
-        last answer about this part.
+        Images are processed in parts. The vision tower runs once for each image in a part, if the
+        model allows it. Images are identified by their memory address, because all images in a part
+        remain in memory until the last answer about this part.
         """
         inputs = self._inputs(images, prompts)
         if self._tower is None:
@@ -294,7 +294,7 @@ class TransformersVQA:
         )
 
     def _prompt(self, question: Question) -> str:
-        """Return the prompt with the question, and with options unless the model takes none."""
+        """Return the prompt with the question, and with options if the model accepts options."""
         text = question.text
         if question.options and not self._asks_bare:
             text += f" Answer with exactly one of these: {', '.join(question.options)}."

@@ -40,7 +40,7 @@ class Mitigation(PlanPart):
     method
         Name of the entry point.
     targets
-        Target share of each value, by axis. Empty if the technique has no target shares.
+        For each axis, the target share of each value. Empty if the technique has no target shares.
     repeatable
         True if several mitigations that use this technique can change the same model.
     """
@@ -151,7 +151,7 @@ class Mitigation(PlanPart):
         return nullcontext()
 
     def requested_values(self, request: Request) -> Mapping[str, str]:
-        """Return the values that are requested for an image in addition to its prompt, by axis."""
+        """Return the values requested for an image in addition to its prompt, keyed by axis."""
         return {}
 
     @property
@@ -172,7 +172,7 @@ class Mitigation(PlanPart):
         return self
 
     def extra_files(self) -> Mapping[str, bytes]:
-        """Return the contents of the files to write next to the TOML file, by file suffix."""
+        """Return the contents of the files to write next to the TOML file, keyed by file suffix."""
         return {}
 
     def to_toml(self) -> str:
@@ -234,7 +234,7 @@ class MitigationStack:
         return prompts
 
     def requested_values(self, request: Request) -> dict[str, str]:
-        """Return the values that the mitigations request for an image, by axis."""
+        """Return the values that the mitigations request for an image, keyed by axis."""
         values: dict[str, str] = {}
         for mitigation in self.mitigations:
             values.update(mitigation.requested_values(request))
@@ -301,7 +301,7 @@ class MitigatedModel:
         return images
 
     def requested_values(self, request: Request) -> Mapping[str, str]:
-        """Return the values that the mitigations request for an image, by axis."""
+        """Return the values that the mitigations request for an image, keyed by axis."""
         return self.stack.requested_values(request)
 
     @contextmanager
@@ -384,7 +384,7 @@ def load_mitigation(path: str | Path) -> Mitigation:
     ------
     UsageError
         If the file cannot be read, is not a mitigation, or does not match its digest. The message
-        says what is wrong, and where.
+        states what is wrong, and where.
     """
     return read_mitigation(read_text(Path(path), "the mitigation"), f"the mitigation {path}")
 
@@ -408,8 +408,8 @@ def read_mitigation(text: str, source: str) -> Mitigation:
     digest = content.pop(DIGEST, None)
     if digest is not None and digest != digest_of(content):
         raise UsageError(
-            f"{source} has changed since askew wrote it: its digest differs. To use it as it is, "
-            f"remove its line {DIGEST!r}"
+            f"{source} has changed since askew wrote it: its digest differs. To use the file as it "
+            f"is now, remove the line {DIGEST!r} from the file"
         )
     return parse_mitigation(content, source)
 
@@ -462,7 +462,7 @@ def wrap_model(model: Model | Collection, setting: str) -> Model:
     if not isinstance(model, Model):
         raise UsageError(
             f"{model.name} contains existing images, but the mitigation {setting} needs a model "
-            "that makes images; leave out --mitigation"
+            "that makes images; omit --mitigation"
         )
     for mitigation in mitigations:
         model = mitigation.wrap(model)
@@ -470,7 +470,7 @@ def wrap_model(model: Model | Collection, setting: str) -> Model:
 
 
 def requested_values(model: object, request: Request) -> Mapping[str, str]:
-    """Return the values that a model's mitigations request for an image, by axis.
+    """Return the values that a model's mitigations request for an image, keyed by axis.
 
     A model without mitigations requests nothing.
     """

@@ -124,7 +124,7 @@ class ITIGen(TargetSteering):
         return numbers.reshape(len(self.targets[axis]), PLACES, self.width)
 
     def extra_files(self) -> dict[str, bytes]:
-        """Return the content of a safetensors file with the tokens of all axes, by file suffix."""
+        """Return a safetensors file with the tokens of all axes, keyed by file suffix."""
         from safetensors.numpy import save
 
         metadata = {axis: json.dumps([*shares]) for axis, shares in self.targets.items()}

@@ -26,7 +26,7 @@ class PolicyPart(PlanPart):
     weight
         Share of the images that are made from this prompt, in (0, 1].
     says
-        Values that this prompt states and the initial prompt does not, by axis.
+        Values that this prompt states and the initial prompt does not, keyed by axis.
     """
 
     text: NonEmptyText

@@ -122,7 +122,7 @@ class NetworkCall:
     tokens
         Number of token states in an encoded text.
     memory
-        Results that `once` has stored for this batch and technique, by name.
+        Results that `once` has stored for this batch and technique, keyed by name.
     """
 
     pipeline: DiffusionPipeline
@@ -329,7 +329,7 @@ class Steering(Mitigation):
 
 
 def _parts(pipeline_class: type) -> Mapping[str, object]:
-    """Return the components of a pipeline class by name."""
+    """Return the components of a pipeline class, keyed by name."""
     return signature(pipeline_class.__init__).parameters  # type: ignore[misc]
 
 
@@ -519,7 +519,7 @@ class TargetSteering(Steering):
     Attributes
     ----------
     targets
-        Target share of each value, by axis.
+        For each axis, the target share of each value.
     rule
         Rule that assigns a value to each image.
     """

@@ -1,1 +1,1 @@
-"""Text-to-image models of several providers, and collections of existing images."""
+"""Text-to-image models from several providers, and collections of existing images."""

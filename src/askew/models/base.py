@@ -20,7 +20,7 @@ REPORT = "askew_report"
 
 The value maps names to facts that the model reports.
 
-A hosted model reports `revised_prompt`, the prompt that the server used in place of the given
+A hosted model reports `revised_prompt`, the prompt that the server used in place of the user's
 prompt.
 """
 
@@ -39,7 +39,7 @@ def check_settings(owner: str, known: Mapping[str, Any], settings: Mapping[str, 
     owner
         Name of the object that takes these settings, used in error messages.
     known
-        Type of each setting, by name. A setting whose type is None accepts any value.
+        Type of each setting, keyed by name. A setting whose type is None accepts any value.
     settings
         The user's settings.
 
@@ -152,7 +152,7 @@ def is_mitigated(model: object) -> bool:
 
 
 def is_seeded(model: object) -> bool:
-    """Check whether a model makes the same image again when it gets the same request.
+    """Check whether a model makes the same image again when it receives the same request.
 
     A model is seeded unless its optional attribute `seeded` is false. An image from a seeded model
     depends only on the model's revision and settings, and on the prompt and seed. askew stores the

@@ -3,8 +3,8 @@
 Users specify the nodes that receive the prompt and the seed.
 
 The workflow is a file in ComfyUI's API format. askew sends it once per image, with that image's
-prompt and seed, and then polls the server for the result. The same workflow and seed give the same
-image, as long as the server's models and nodes do not change.
+prompt and seed, and then polls the server for the result. The same workflow and seed produce the
+same image, as long as the server's models and nodes do not change.
 """
 
 import copy

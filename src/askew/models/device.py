@@ -52,7 +52,8 @@ def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.
     ----------
     name
         float32, bfloat16, float16 or auto. `auto` is bfloat16 on a GPU that supports it, float16 on
-        other GPUs, and float32 on a CPU, because only float32 gives the same results on every CPU.
+        other GPUs, and float32 on a CPU, because only float32 produces the same results on every
+        CPU.
     device
         Device that runs the network. By default, the fastest device of this machine.
 

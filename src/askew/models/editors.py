@@ -32,7 +32,7 @@ def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Edi
     if is_mitigated(model):
         raise UsageError(
             f"a mitigation changes images that {model.name} makes from prompts, but editing starts "
-            "from an image; leave out -M mitigation"
+            "from an image; omit -M mitigation"
         )
     if isinstance(model, Collection):
         raise UsageError(

@@ -55,7 +55,7 @@ class FileDigest(NamedTuple):
 
 
 Lookup = Callable[[Sequence[str]], Mapping[str, FileDigest]]
-"""Function that takes file paths and returns the digests remembered for these files, by path."""
+"""Function that takes file paths and returns remembered digests, keyed by path."""
 
 
 class FileMemory:
@@ -69,9 +69,9 @@ class FileMemory:
     Attributes
     ----------
     new
-        Digests computed by this command that are safe to remember, by path.
+        Digests computed by this command that are safe to remember, keyed by path.
     collections
-        Collections that this command has opened, by the options with which it opened them.
+        Collections that this command has opened, keyed by the options with which it opened them.
     """
 
     def __init__(self, lookup: Lookup = lambda paths: {}) -> None:
@@ -80,7 +80,7 @@ class FileMemory:
         self.collections: dict[object, Any] = {}
 
     def digests(self, paths: Iterable[Path]) -> dict[Path, str]:
-        """Return the SHA-256 of each readable regular file, by path."""
+        """Return the SHA-256 of each readable regular file, keyed by path."""
         by_name = {str(path): path for path in paths}
         known = self._lookup(list(by_name))
         digests = {}
@@ -127,8 +127,8 @@ def without_cycle_search() -> Iterator[None]:
 
     Creating 100,000 records would start the collector again and again.
 
-    The records of a folder contain no cycles. If it runs, the collector takes up a seventh of the
-    time that is needed to open a folder.
+    The records of a folder contain no cycles. The collector would otherwise account for a seventh
+    of the time that opening a folder takes.
     """
     was_enabled = gc.isenabled()
     gc.disable()

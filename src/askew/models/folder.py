@@ -91,7 +91,7 @@ class FolderCollection:
 
     @cached_property
     def digests(self) -> Mapping[Path, str]:
-        """SHA-256 of every readable image file, by path.
+        """SHA-256 of every readable image file, keyed by path.
 
         A file's SHA-256 is also the `id` of its `Picture`.
         """
@@ -149,7 +149,7 @@ def create(
         condition.
     label
         Columns that contain labels from people, as AXIS=COLUMN, …. By default all columns that have
-        the name of an axis in the catalog. AXIS=COLUMN,COLUMN names one column per rater.
+        the name of an axis in the catalog. AXIS=COLUMN,COLUMN specifies one column per rater.
     where
         Filter for the rows to use, as COLUMN=VALUE, …. If a column is given with several values,
         rows with any of these values are used.
@@ -291,7 +291,7 @@ def _columns_of(table: Manifest, options: _FolderOptions) -> _Columns:
 def _filed_pictures(
     rows: Manifest, columns: _Columns, files: Mapping[int, Path], sets: Sequence[Condition]
 ) -> dict[int, FiledPicture]:
-    """Return the image in each row of the manifest, by line number."""
+    """Return the image in each row of the manifest, keyed by line number."""
     pictures = {}
     for (line, row), (axis, value) in zip(rows.rows.items(), sets, strict=True):
         single, several = _labels_of_row(row, columns.labels)
@@ -379,7 +379,7 @@ def _unused_beside_manifest(
 
 
 def _label_columns(table: Manifest, label: Pairs, reserved: set[str]) -> dict[str, tuple[str, ...]]:
-    """Return the columns that contain labels from people, by axis."""
+    """Return the columns that contain labels from people, keyed by axis."""
     labels = label_columns(label)
     if not labels:
         free = set(table.columns) - reserved

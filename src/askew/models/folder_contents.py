@@ -50,7 +50,7 @@ OTHER_FORMATS = {
     ".tar": "TAR",
     ".zip": "ZIP",
 }
-"""Names of formats that can contain images but that askew does not read, by file suffix."""
+"""Names of formats that can contain images but that askew does not read, keyed by file suffix."""
 
 READ_TABLES = (".csv", JSON_LINES)
 OTHER_TABLES = (".tsv", ".xlsx", ".xls", ".ods")
@@ -76,7 +76,7 @@ SHORTEST_NAME = 3
 
 @dataclass(frozen=True, slots=True)
 class FolderContents:
-    """Visible files in a folder and its sub-folders, by kind.
+    """Visible files in a folder and its sub-folders, grouped by kind.
 
     Attributes
     ----------

@@ -50,7 +50,7 @@ USER_ERRORS = {
     "its revisions",
     "package": "{name!r} needs a package that is not installed: {error}",
 }
-"""Messages for errors that a user can correct (UsageError), by kind of error."""
+"""Messages for errors that a user can correct (UsageError), for each kind of error."""
 
 MACHINE_ERRORS = {
     "memory": "there is not enough memory for {name!r}; close other programs, or choose a smaller "
@@ -62,7 +62,7 @@ MACHINE_ERRORS = {
     "damaged": "the weights of {name!r} are damaged; delete them and download them again ({error})",
     "hub": "the Hugging Face Hub did not provide {name!r}; try again later ({error})",
 }
-"""Messages for errors caused by the machine or its internet connection (ModelError), by kind."""
+"""Messages for errors caused by the machine or its internet connection (ModelError)."""
 
 CAUSES = {
     "GatedRepoError": "gated",
@@ -157,7 +157,7 @@ def find_pretrained(
     if name and folder.is_dir():
         if revision:
             raise UsageError(
-                f"{name!r} is a folder and has no revision {revision!r}; leave out -M revision"
+                f"{name!r} is a folder and has no revision {revision!r}; omit -M revision"
             )
         network = _find_in_folder(name, folder)
     elif name.startswith(("/", ".", "~")) or name.count("/") > 1 or not name:

@@ -5,7 +5,7 @@ only the user may read. Therefore askew fetches an image only from the server it
 public host. A public host must use https on the usual port. askew connects to the IP address that
 it has checked, because a second lookup of the host name could lead to another address. askew sends
 no key, follows no redirects, ignores proxy settings in the environment, and limits the size and
-duration of the download. It opens the file as it opens every untrusted image.
+duration of the download. askew opens the file in the same way as any other untrusted image.
 """
 
 import ipaddress
@@ -49,8 +49,8 @@ class Target:
     Attributes
     ----------
     url
-        The address to fetch. It contains the host's IP address unless the host is the server
-        itself.
+        The address to fetch. This address contains the host's IP address unless the host is the
+        server itself.
     host
         Name of the host, used to check the host's certificate; None for the server itself.
     name

@@ -49,8 +49,8 @@ class Manifest:
     columns
         Names of the columns.
     rows
-        Rows, by the number of the line on which each row ends. A row maps columns to cells without
-        surrounding spaces.
+        Rows, keyed by the number of the line on which each row ends. A row maps columns to cells
+        without surrounding spaces.
     """
 
     path: Path
@@ -201,7 +201,7 @@ def _read_json_lines(path: Path) -> Manifest:
 
 
 def _read_object(path: Path, line: int, text: str) -> dict[str, str]:
-    """Parse a line of JSON, and return its cells by column."""
+    """Parse a line of JSON, and return its cells, keyed by column."""
     try:
         content = json_value(text)
     except ValueError as error:
@@ -350,7 +350,8 @@ def single_values(values: Mapping[str, Sequence[str]]) -> dict[str, str]:
 def label_columns(labels: Pairs) -> dict[str, tuple[str, ...]]:
     """Return the columns for each axis, from "axis=column, axis=column" or from a mapping.
 
-    Several columns for one axis contain labels from several raters, as in "gender=rater1,rater2".
+    If an axis has more than one column, each column contains one rater's labels, as in
+    "gender=rater1,rater2".
 
     Raises
     ------

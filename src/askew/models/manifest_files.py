@@ -106,7 +106,7 @@ class Places:
         return {}
 
     def find(self, cell: str) -> Path | None:
-        """Return the file that a cell names; None if its path leads out of the permitted folders.
+        """Return the file for a cell; None if its path leads out of the permitted folders.
 
         A path is relative to the collection's folder or, if no file exists there, to the manifest's
         folder. If neither file exists, even a path that begins with "/" is taken relative to the
@@ -162,7 +162,7 @@ class FileSearch:
     Attributes
     ----------
     files
-        Path of the file in each row, by the row's line number. The file may not exist.
+        Path of the file in each row, keyed by the row's line number. The file may not exist.
     warnings
         Sentences about the paths in the manifest.
     """
@@ -315,7 +315,7 @@ def distinct_rows(
     manifest
         Manifest of the collection.
     pictures
-        Image in each row, by the row's line number.
+        Image in each row, keyed by the row's line number.
     used
         Columns that contain the file, the prompt, the condition and the labels.
 
@@ -383,7 +383,7 @@ def _differences(pictures: Sequence[FiledPicture]) -> list[str]:
 
 
 def _fields_of(picture: FiledPicture) -> dict[str, str]:
-    """Return an image's prompt, condition and labels, by the names that messages use for them."""
+    """Return an image's prompt, condition and labels, keyed by the names used in messages."""
     labels = {
         f"label of {axis}": ", ".join(of_axis) for axis, of_axis in picture.all_labels.items()
     }

@@ -37,7 +37,7 @@ class CaptionContent:
     Attributes
     ----------
     attributes : mapping
-        Values that the prompt states, by attribute.
+        Values that the prompt states, keyed by attribute.
     occupation : str, optional
         Occupation that the prompt states.
     person : bool

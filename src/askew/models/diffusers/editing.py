@@ -127,8 +127,8 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
         if any(length % multiple for length in size):
             fitting = max(min(size) // multiple, 1) * multiple
             raise UsageError(
-                f"images of {size[0]} x {size[1]} pixels cannot be edited by {self.name}, which "
-                f"takes multiples of {multiple}; crop and resize the images, as in "
+                f"{self.name} cannot edit images of {size[0]} x {size[1]} pixels, because width "
+                f"and height must be multiples of {multiple}; crop and resize the images, as in "
                 f"--resize {fitting}"
             )
         steps = self._call_settings.get(STEPS)

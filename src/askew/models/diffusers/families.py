@@ -122,7 +122,7 @@ def loader(family: type[DiffusionPipeline]) -> Any:
 
 
 def call_signature(family: type) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a pipeline class's `__call__` method, by name."""
+    """Return the parameters of a pipeline class's `__call__` method, keyed by name."""
     try:
         signature = inspect.signature(family.__call__, eval_str=True)
     except (NameError, TypeError):
@@ -185,6 +185,6 @@ def _reason_of_channels(repository: Repository) -> str:
     if channels is None or latents is None or channels == latents:
         return ""
     return (
-        f"its unet takes {channels} channels, but the latents of images have {latents}, because it "
-        "edits an input image"
+        f"its UNet takes {channels} channels, but the latents of images have {latents}, because "
+        "the pipeline edits an input image"
     )

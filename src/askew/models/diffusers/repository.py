@@ -72,8 +72,8 @@ class Repository:
     class_name
         Class of the pipeline, as saved in its index.
     components
-        Library and class of each component, by the component's name. For example, unet is mapped to
-        (diffusers, UNet2DConditionModel).
+        Library and class of each component, keyed by the component's name. For example, unet is
+        mapped to (diffusers, UNet2DConditionModel).
     absent
         Names of components that the index lists without a class.
     single_file
@@ -162,8 +162,8 @@ class Repository:
         if self.single_file is not None:
             if variant:
                 raise UsageError(
-                    f"{self.name!r} is a single file and has no variant {variant!r}; leave out "
-                    "-M variant"
+                    f"{self.name!r} is a single file and has no variant {variant!r}; omit -M "
+                    "variant"
                 )
             return
         with explain_errors(self.name), quiet():

@@ -46,7 +46,7 @@ def weights_bytes(file: Path, dtype: torch.dtype) -> int:
 
 
 def weights_header(file: Path) -> Mapping[str, Mapping[str, Any]]:
-    """Return the description of each tensor in a safetensors file, by the tensor's name.
+    """Return the description of each tensor in a safetensors file, keyed by the tensor's name.
 
     Raises
     ------

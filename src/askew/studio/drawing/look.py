@@ -39,16 +39,16 @@ class Look:
     scene : Scene
         The scene.
     jitter : Jitter
-        Random numbers by name.
+        Random numbers, keyed by name.
     texture : str
         Texture of the hair: straight, wavy or coily.
     torso : tuple of Point
         Outline of the right half of the torso, from the neck down.
     measures : mapping
-        Measures, by the names that figures.txt uses. They include `jaw` and `chin`, which are
+        Measures, keyed by the names that figures.txt uses. They include `jaw` and `chin`, which are
         fractions of half the face's width.
     colors : mapping
-        Colors by the names that figures.txt uses.
+        Colors, keyed by the names that figures.txt uses.
     """
 
     scene: Scene

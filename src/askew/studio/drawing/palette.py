@@ -12,7 +12,7 @@ INK: Color = (38, 36, 44)
 WHITE: Color = (255, 255, 255)
 DATA = toml("looks.toml")
 SKIN_LIGHTNESS: Mapping[str, tuple[float, float]] = DATA["skin_lightness"]
-"""Range of skin lightness (CIELAB L*), by ethnicity."""
+"""Range of skin lightness (CIELAB L*) for each ethnicity."""
 
 
 def named(name: str) -> Color:
@@ -58,7 +58,7 @@ _HUES = ((12.0, 15.0, 15.0, 11.0, 5.0), (14.0, 21.0, 24.0, 19.0, 11.0))
 
 @lru_cache(maxsize=4096)
 def skin(lightness: float) -> Mapping[str, Color]:
-    """Return the colors that are used to draw skin of a given lightness, by name.
+    """Return the colors that are used to draw skin of a given lightness, keyed by name.
 
     The names are base, shade, deep, light, line, blush, lips, and bare (lips without color). Lines
     and highlights have about the same contrast at every lightness.
