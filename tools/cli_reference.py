@@ -18,21 +18,21 @@ FILE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 HEAD = """# Command line
 
 This page is generated from the same source as `askew COMMAND --help`. `askew --install-completion`
-lets the shell complete commands and options.
+makes the shell complete commands and options.
 
-askew writes results to standard output. It writes progress, warnings and errors to standard error:
-as bars on a terminal, as one JSON object per line elsewhere. So `askew audit … --json >
-results.json` writes nothing but JSON.
+askew writes results to standard output, and progress, warnings and errors to standard error.
+Progress is shown as bars on a terminal, and elsewhere as one JSON object per line. Thus,
+`askew audit … --json > results.json` writes only JSON to the file.
 
 | exit code | meaning |
 | ---: | --- |
-| 0 | The command is done. |
-| 1 | The command failed: a model or an instrument broke, the disk is full, or a run has gaps. |
-| 2 | The request is wrong: an unknown name, an invalid option, an unreadable plan or manifest. |
-| 3 | A condition of `--fail-if` holds. |
+| 0 | The command succeeded. |
+| 1 | The command failed, for example because a model failed, the disk is full, or a run is incomplete. |
+| 2 | The request is invalid, for example because of an unknown name or option, or an unreadable plan. |
+| 3 | A `--fail-if` condition is met. |
 | 130 | Ctrl-C stopped the command. |
 
-After 1 and 130, askew keeps what was finished. Repeat the same command to resume.
+After exit codes 1 and 130, askew keeps all finished work. To continue, repeat the same command.
 """
 
 
