@@ -315,7 +315,7 @@ def runs_list(folder: Path = Path("runs"), /, *, store: Path | None = None) -> R
     Raises
     ------
     UsageError
-        If there is no such folder.
+        If the folder does not exist.
     """
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}")
@@ -458,7 +458,7 @@ def store_gc(store: Path = Path("runs/.askew"), /, *, yes: DeleteFlag = False) -
     Raises
     ------
     UsageError
-        If there is no such store.
+        If the store does not exist.
     """
     if not store.is_dir():
         raise UsageError(f"there is no store {store}")

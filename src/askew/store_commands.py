@@ -39,7 +39,7 @@ def merge(packs: str, /, *, store: Path = Path("runs/.askew")) -> str:
     Raises
     ------
     UsageError
-        If there are no packs.
+        If the folder or bucket contains no packs.
     RunError
         If packs are missing or damaged. All other packs are imported.
     """

@@ -64,7 +64,7 @@ def test_refusals_of_one_group_and_rewritten_prompts_are_stated(tmp_path: Path) 
         hosted = hosted_audit(tmp_path, server.url)
     warnings = " ".join(hosted.warnings)
     assert "images of 'a photo of a female nurse' were refused" in warnings
-    assert "the server rewrote the prompts of" in warnings
+    assert "the server rewrote the prompts for" in warnings
     (entry,) = hosted.findings.rewriting
     assert entry.rewritten + entry.verbatim == AUDIT["images"]
     assert entry.examples == (f"{PROMPT}, smiling",)

@@ -52,7 +52,7 @@ def test_the_sentence_has_both_counts() -> None:
     (sentence,) = refusal_warnings([image_set("male", 0), image_set("female", 14)])
     assert sentence == (
         "refusals differ between groups: 14 of 48 images of 'a female nurse' were refused, and 0 "
-        "of 48 images of the other values of gender; significant after correction for 1 test "
+        "of 48 images for the other values of gender; significant after correction for 1 test "
         "(q < .001, Fisher's exact test)"
     )
 

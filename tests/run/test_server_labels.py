@@ -149,7 +149,9 @@ def test_a_budget_in_dollars_needs_the_price_of_a_call(
 ) -> None:
     with serving(truthful) as server:
         run = run_of(tmp_path, store, Budget.parse(budget, price=0.02))
-        with pytest.raises(UsageError, match="each call of openai/m in dollars: --vqa-price"):
+        with pytest.raises(
+            UsageError, match="price in dollars per call for openai/m, as in --vqa-price"
+        ):
             run.ask(labeler(server.url), images_of(run), [KIND])
         assert not server.requests
 

@@ -251,7 +251,7 @@ class CountingRun(Run):
                 yield from measure.lines(model, images)
 
     def _cost_lines(self) -> list[str]:
-        """Return lines with the maximum cost, if a price is known.
+        """Return lines that state the maximum cost, if a price is known.
 
         A question that depends on earlier results is assumed to need one call.
         """

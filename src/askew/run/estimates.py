@@ -83,7 +83,7 @@ class ImageMeasure:
 
     def lines(self, model: str, images: int) -> list[str]:
         """Return sentences that state the storage and time that a number of images will need."""
-        basis = f"like the last {self.images} stored images of {model}"
+        basis = f"as measured for the last {self.images} stored images from {model}"
         each = f"{self.size / MEGABYTE:.2g} MB"
         lines = [
             f"storage     about {images * self.size / GIGABYTE:,.2g} GB for {images:,} images "

@@ -87,7 +87,7 @@ def check_folder(folder: Path, plan: RunPlan) -> None:
     listed = f" ({differences})" if differences else ""
     raise UsageError(
         f"the run folder {folder} contains another plan{listed}, but it can contain only one plan. "
-        f"Repeat the options of that run, or choose another folder, as in --run {folder}-2. Stored "
+        f"Use the options of that run, or choose another folder, as in --run {folder}-2. Stored "
         "images are reused in either case"
     )
 

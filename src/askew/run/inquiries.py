@@ -27,7 +27,7 @@ class Inquiry:
     vqa
         The instrument.
     pictures
-        The images. Missing images are left out.
+        The images. Missing images are omitted.
     questions
         Questions about each image.
     """

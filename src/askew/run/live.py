@@ -527,8 +527,8 @@ class LiveRun(Run):
             return
         prompts = list(dict.fromkeys(request.prompt for request in left))
         raise RunError(
-            f"the budget of {self.budget.text} is used up: {len(left)} of {len(wanted)} images of "
-            f"{len(prompts)} prompts are left; the next prompt is {prompts[0]!r}. {RESUME}"
+            f"the budget of {self.budget.text} is used up: {len(left)} of {len(wanted)} images "
+            f"for {len(prompts)} prompts are left; the next prompt is {prompts[0]!r}. {RESUME}"
         )
 
     def _check_stop(self, current: Stage) -> None:
@@ -577,7 +577,7 @@ def _hardware_here(job: Job[None]) -> Hardware:
 
 
 def _value(result: T | Failure) -> T:
-    """Return a result from an engine, or raise its exception."""
+    """Return a result from an engine, or raise the exception that the engine reported."""
     if isinstance(result, Failure):
         raise result.error
     return result

@@ -68,7 +68,7 @@ def check_price(
     """
     if budget.dollars is not None and price is None:
         raise UsageError(
-            f"the budget of {budget.text} needs the price of each {unit} of {name} in dollars: "
+            f"the budget of {budget.text} needs the price in dollars per {unit} for {name}, as in "
             f"{option} 0.01"
         )
 

@@ -401,7 +401,7 @@ def embed_slice(part: Reading) -> Rows:
     with provider(part.reader.name, "reading images"):
         rows = np.asarray(part.reader.embed_pictures(part.pictures), dtype=np.float32)
         has_shape = rows.ndim == 2 and len(rows) == len(part.pictures)
-        expect(has_shape, f"vectors of shape {rows.shape} for {len(part.pictures)} images")
+        expect(has_shape, f"the vectors have shape {rows.shape} for {len(part.pictures)} images")
         expect(bool(np.isfinite(rows).all()), "a vector is not finite")
         return rows
 

@@ -105,6 +105,6 @@ def _sentence(test: RefusalTest, q: float, tests: int) -> str:
     return (
         f"refusals differ between groups: {test.refused} of {test.images} images of "
         f"{test.image_set.text!r} were refused, and {test.others_refused} of {test.others_images} "
-        f"images of the other values of {test.image_set.axis}; significant after correction for "
+        f"images for the other values of {test.image_set.axis}; significant after correction for "
         f"{counted} ({q_words}, Fisher's exact test)"
     )

@@ -49,7 +49,7 @@ def server_sentences(
     if rewritten:
         example = rewritten[0] if len(rewritten[0]) <= SHOWN else rewritten[0][: SHOWN - 1] + "…"
         sentences.append(
-            f"the server rewrote the prompts of {len(rewritten)} of {len(reports)} images, for "
+            f"the server rewrote the prompts for {len(rewritten)} of {len(reports)} images, for "
             f"example to {example!r}. The scores describe the model combined with this rewriting"
         )
     if price is not None and reports:

@@ -180,7 +180,8 @@ def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) 
         )
     if options.get("fail_if"):
         raise UsageError(
-            "--fail-if needs the results of all jobs. Use --fail-if with the final command"
+            "--fail-if needs the results of all jobs. Use --fail-if with the command that follows "
+            "askew merge"
         )
     with TemporaryDirectory(prefix="askew-shard-") as folder:
         mount = network_mount(Path(folder))

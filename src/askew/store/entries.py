@@ -13,7 +13,7 @@ from pathlib import Path
 from askew.errors import StoreError
 
 FOLDERS = ("pictures", "quarantine", "incoming", "completions", "iti-gen")
-"""Names of the folders of a store."""
+"""Names of the folders in a store."""
 
 SORTED = ("pictures", "completions", "iti-gen")
 """Folders whose subfolders are named after the first characters of a hash."""

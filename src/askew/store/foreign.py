@@ -55,7 +55,7 @@ _BRACKET = re.compile(
 
 
 class LimitError(ValueError):
-    """Error for content that exceeds a limit.
+    """Raised for content that exceeds a limit.
 
     The message begins with "it", which stands for the content, as in "it nests more than …".
     """

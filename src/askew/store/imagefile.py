@@ -74,7 +74,7 @@ NOISE = 2
 
 @dataclass(frozen=True, slots=True)
 class EncodedPicture:
-    """The bytes of an image file and its suffix, such as ".png"."""
+    """The bytes of an image file, and the suffix of the file, such as ".png"."""
 
     data: bytes
     suffix: str = ".png"

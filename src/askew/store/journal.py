@@ -93,7 +93,7 @@ class Journal:
     def append(
         self, table: str, rows: Sequence[IndexRow], about: Mapping[str, object] | None = None
     ) -> None:
-        """Write rows and flush them to disk. The caller must exclude other writers.
+        """Write rows and flush them to disk. The caller must prevent other processes from writing.
 
         Raises
         ------

@@ -6,7 +6,7 @@ SLICES = "slices"
 """Folder that contains the packs."""
 
 PLANS = "plans"
-"""Name of the folder with lists of the packs that runs need."""
+"""Name of the folder that contains lists of the packs that runs need."""
 
 ASIDE = "damaged"
 """Name of the folder to which damaged packs are moved."""

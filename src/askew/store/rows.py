@@ -43,7 +43,7 @@ COLUMNS = {table: _column_names(columns) for table, columns in TABLES.items()}
 
 
 def column_places(table: str, names: Sequence[str]) -> tuple[int, ...]:
-    """Return the positions of the named columns in a table's rows."""
+    """Return the positions that the named columns have in a table's rows."""
     return tuple(COLUMNS[table].index(name) for name in names)
 
 

@@ -57,7 +57,7 @@ JOURNAL_FILE = "journal.jsonl"
 LOCKS_FILE = "turns.lock"
 
 RETRIED = "error"
-"""Reason that marks a missing image or answer that the next run will request again."""
+"""Reason recorded for a missing image or answer that the next run will request again."""
 
 Answer = str | Missing
 Answers = dict[tuple[str, str], Answer]
