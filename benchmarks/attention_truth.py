@@ -231,8 +231,8 @@ def localization_lines(localization: Localization, model: str, count: int) -> It
     """Yield sentences and three tables about localization."""
     by_attribute = localization.by_attribute()
     yield (
-        f"Measured with `{model}`, {count} drawings and the timesteps "
-        f"{', '.join(map(str, TIMESTEPS))}. Brackets contain intervals at level .95: for the "
+        f"We measured this table with `{model}`, {count} drawings and the timesteps "
+        f"{', '.join(map(str, TIMESTEPS))}. Brackets contain 95 % confidence intervals: for the "
         "pointing game, Wilson's interval with each drawing as a cluster, and for all other scores, "
         "Student's t interval over drawings."
     )

@@ -100,8 +100,10 @@ class Fidelity:
         )
         yield ""
         yield (
-            f"Number of images: {each_value} per value, {each} per occupation for its sign, and "
-            f"{open_count} for each of {self.error.n} occupations without a stated gender. "
+            f"We generated {each_value} images per value, {each} images per occupation, and, for the "
+            f"shares of women, {open_count} images for each of {self.error.n} occupations without a "
+            f"stated gender. An image shows an occupation if it contains the occupation's sign, "
+            f"such as a stethoscope. "
             f"Brackets contain confidence intervals at level {LEVEL}."
         )
 
