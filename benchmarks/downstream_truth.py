@@ -202,9 +202,9 @@ def _explanation(
     order = spearmanr(differences.ravel(), planted.table.ravel()).statistic
     mean, low = possible(planted, pictures)
     sentence = (
-        "If each decision were drawn at random with the planted preferences, for "
-        f"{pictures} images per group, the order would be {number(mean)} on average, and "
-        f"above {number(low)} in 95 of 100 cases."
+        f"If each decision were drawn at random with the planted preferences, for {pictures} "
+        f"images per group, the rank correlation would be {number(mean)} on average, and above "
+        f"{number(low)} in 95 of 100 cases."
     )
     if order >= ENOUGH:
         yield sentence
@@ -212,11 +212,11 @@ def _explanation(
         return
     if order < low:
         sentence += (
-            " So the small number of images does not explain why the measured order is lower. The "
-            "noise samples or the trained model must be the cause."
+            " So the small number of images does not explain why the measured rank correlation is "
+            "lower. The noise samples or the trained model must be the cause."
         )
     else:
-        sentence += " So the small number of images explains the measured order."
+        sentence += " So the small number of images explains the measured rank correlation."
     yield sentence
     yield ""
     yield _lost_by_decisions(class_decisions, planted)

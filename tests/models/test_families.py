@@ -61,9 +61,9 @@ NAMES = {
 SIDE = 64
 HEAD = """# Families of diffusers pipelines
 
-This table shows which commands support which family. They were tested with tiny pipelines that have random weights.
-"no" means that the command stops with an error before it generates an image. askew accepts more classes of diffusers,
-such as FIBO 2 and Kandinsky 5.0, but no test has made images with them.
+This table shows which commands support which family of models. We tested the commands with tiny pipelines that have
+random weights. "no" means that the command stops with an error before it generates an image. askew accepts further
+pipeline classes from diffusers, such as FIBO 2 and Kandinsky 5.0, but no test generates images with these classes.
 `pytest tests/models/test_families.py -m slow --record` writes this page.
 
 | family | images | maps (`askew map`) | edits (`askew edit`) | classes (`askew classify`) |

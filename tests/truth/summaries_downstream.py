@@ -152,9 +152,9 @@ ROWS = (
         "Perceived gender of edits, between groups",
         ("edit_difference", "no_edit_difference"),
         "Each run has two groups of 25 input images, with two edits per image. If the perceived "
-        "gender changes in 30 % of the edits of both groups, a reported difference is an error. "
-        "If it changes in 10 % of the edits of one group and 80 % of the edits of the other "
-        "group, the report should state a difference.",
+        "gender changes in 30 % of the edits of both groups, a reported difference is an error. If "
+        "the perceived gender changes in 10 % of the edits of one group and in 80 % of the edits "
+        "of the other group, the report should state a difference.",
         lambda seed: differ(seed, (0.3, 0.3)),
         lambda seed: differ(seed, (0.1, 0.8)),
         0.9,
@@ -162,9 +162,9 @@ ROWS = (
     Summary(
         "Perceived gender of edits, against the floor",
         ("edit_change", "no_edit_change"),
-        "Each run has the same two groups. If edits change labels as often as encoding and "
-        "decoding do (10 %), any reported change is an error. If edits change 60 % of the "
-        "labels, the report should state a change.",
+        "Each run has two groups of 25 input images, as above. If edits change labels as often as "
+        "encoding and decoding do (10 %), any reported change is an error. If edits change 60 % of "
+        "the labels, the report should state a change.",
         lambda seed: "do not change" not in edit_sentences(seed, (0.1, 0.1))[0],
         lambda seed: "do not change" not in edit_sentences(seed, (0.6, 0.6))[0],
         0.9,
@@ -172,9 +172,9 @@ ROWS = (
     Summary(
         "Skin tone of edits",
         ("skin_change",),
-        "Each run has the same two groups. If the skin tone does not change on average, any "
-        "reported change is an error. If skin becomes lighter by 10 degrees, the report should "
-        "state this.",
+        "Each run has two groups of 25 input images, as above. If the skin tone does not change on "
+        "average, any reported change is an error. If skin becomes lighter by 10 degrees, the "
+        "report should state this change.",
         lambda seed: bool(edit_sentences(seed, (0.3, 0.3))[1]),
         lambda seed: "lighter" in edit_sentences(seed, (0.3, 0.3), 10.0)[1],
         0.9,
@@ -202,10 +202,10 @@ ROWS = (
     Summary(
         "Classes with more noise samples",
         ("samples_change", "no_samples_change"),
-        "Each run has the same two groups, with 1 noise sample and with 10 noise samples per "
-        "decision. If both groups have the same bias, a reported change in the difference "
-        "between the groups is an error. If the groups have opposite biases, and 10 samples have"
-        " a tenth of the noise, the report should state a change.",
+        "Each run has two groups of 24 images, as above, with 1 noise sample and with 10 noise "
+        "samples per decision. If both groups have the same bias, a reported change in the "
+        "difference between the groups is an error. If the groups have opposite biases, and the "
+        "noise of 10 samples is a tenth of the noise of 1 sample, the report should state a change.",
         lambda seed: "changes significantly" in samples_sentence(seed, 0.0, 0.3),
         lambda seed: "changes significantly" in samples_sentence(seed, 1.5, 0.1),
         0.9,

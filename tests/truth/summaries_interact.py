@@ -202,8 +202,8 @@ ROWS = [
     Summary(
         "The sum of sensitivities",
         ("no_amplification", "amplification"),
-        "Each run computes the graph of a world without bias, as above. If the sum of the "
-        "sensitivities is significant, this is an error.",
+        "Each run computes the graph of a world without bias, as above. It is an error if the sum "
+        "of the sensitivities is significant.",
         sum_claims,
         runs=60,
     ),

@@ -52,8 +52,8 @@ ROWS = (
     Summary(
         "Attention to two words in several prompts",
         ("mean_overlap", "no_mean_overlap"),
-        f"Each run has 5 prompts with {PICTURES} images each, which are simulated in the same way"
-        " as above.",
+        f"Each run has 5 prompts with {PICTURES} images each. The images are simulated in the same "
+        "way as above.",
         lambda seed: "on average significantly" in headline(5, None, seed),
         lambda seed: "on average significantly" in headline(5, 0.5, seed),
         0.9,

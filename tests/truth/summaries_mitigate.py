@@ -92,15 +92,15 @@ ROWS = (
     Summary(
         "Axes that a technique harms",
         ("technique_harm",),
-        "Each run uses the same model, with a mitigation that has no effect. Therefore it is an "
-        "error to report that an axis became worse.",
+        "Each run uses the same biased model as above, with a mitigation that has no effect. "
+        "Therefore it is an error to report that an axis became worse.",
         lambda seed: bool(nothing_done(seed).harmed),
     ),
     Summary(
         "Associations that a technique creates",
         ("technique_association",),
-        "Each run uses the same model. If the mitigation has no effect, a reported stronger "
-        "association is an error. If all men and no women wear formal clothing after the "
+        "Each run uses the same biased model as above. If the mitigation has no effect, a reported "
+        "stronger association is an error. If all men and no women wear formal clothing after the "
         "mitigation, the report should state a stronger association between gender and clothing.",
         lambda seed: bool(nothing_done(seed).built),
         lambda seed: ("gender", "clothing") in {entry.axes for entry in mitigated(seed).built},
@@ -109,9 +109,9 @@ ROWS = (
     Summary(
         "Losses of the images",
         ("technique_subject_loss", "technique_prompt_loss", "technique_label_loss"),
-        "Each run uses the same model. If the mitigation has no effect, any reported loss is an "
-        "error. If half of the images show another occupation and half are unlabeled, the report"
-        " should state both losses.",
+        "Each run uses the same biased model as above. If the mitigation has no effect, any "
+        "reported loss is an error. If half of the images show another occupation and half are "
+        "unlabeled, the report should state both losses.",
         lambda seed: bool(nothing_done(seed).broken),
         lambda seed: (
             {*unlabeled(seed).broken} == {"technique_subject_loss", "technique_label_loss"}
@@ -121,9 +121,9 @@ ROWS = (
     Summary(
         "Changes that a second instrument does not confirm",
         ("technique_doubt",),
-        "Each run uses the same model. If the mitigation has no effect, a reported doubt is an "
-        "error. If the second instrument does not confirm that gender changed, the report should"
-        " state a doubt.",
+        "Each run uses the same biased model as above. If the mitigation has no effect, a reported "
+        "doubt is an error. If the second instrument does not confirm that gender changed, the "
+        "report should state a doubt.",
         lambda seed: any(axis.doubted for axis in nothing_done(seed).axes),
         lambda seed: ["other"] in (axis.doubted for axis in mitigated(seed).axes),
         0.9,
