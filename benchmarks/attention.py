@@ -163,7 +163,7 @@ def report(name: str, steps: int, pictures: int, repeats: int) -> None:
     pipe = NETWORKS[name]()
     size = pipe.unet.config.sample_size
     tokens = len(watchers(pipe, "one")[0].tokens)
-    print(f"{name}, {size} x {size} latents: {pictures} pictures, {steps} steps, {tokens} tokens")
+    print(f"{name}, {size} x {size} latents: {pictures} images, {steps} steps, {tokens} tokens")
     for watched in ("one", "two"):
         _report_memory(pipe, pictures, watched)
     rounds = []

@@ -75,7 +75,7 @@ def main(parts: Sequence[str]) -> None:
     """
     unknown = [part for part in parts if part not in PARTS]
     if unknown:
-        raise SystemExit(f"there is no part {unknown[0]}. Parts: {', '.join(PARTS)}")
+        raise SystemExit(f"unknown part {unknown[0]}. Known parts: {', '.join(PARTS)}")
     start = time.monotonic()
     chosen = [part for part in PARTS if part in parts or not parts]
     with ThreadPoolExecutor(PARALLEL) as pool:

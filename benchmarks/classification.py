@@ -93,7 +93,7 @@ def main() -> None:
         cpu.append(time.process_time() - cpu_start)
     equal = int((decisions[0] == decisions[1]).sum())
     print(
-        f"{len(images)} pictures, {len(PAIRS)} pairs, {SAMPLES} samples; "
+        f"{len(images)} images, {len(PAIRS)} pairs, {SAMPLES} samples; "
         f"alike: {equal} of {decisions[0].size}"
     )
     for clock, (by_pair, by_class) in (("wall time", wall), ("CPU", cpu)):

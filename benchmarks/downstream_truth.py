@@ -433,12 +433,16 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=["studio", "studio/balanced"])
     parser.add_argument("--pictures", type=int, default=24, help="images of each group")
     parser.add_argument(
-        "--classes", type=int, default=12, help="number of occupations that are classes"
+        "--classes", type=int, default=12, help="number of occupations used as classes"
     )
     parser.add_argument("--samples", type=int, nargs="+", default=[1, 10])
-    parser.add_argument("--many", action="store_true", help="add 100 samples, with the first model")
+    parser.add_argument(
+        "--many", action="store_true", help="also use 100 samples with the first model"
+    )
     parser.add_argument("--many-pictures", type=int, default=4)
-    parser.add_argument("--words", type=int, default=2, help="occupations in each set of targets")
+    parser.add_argument(
+        "--words", type=int, default=2, help="number of occupations in each set of targets"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--store", type=Path, default=Path("runs/downstream"))
     parser.add_argument("--write", type=Path)

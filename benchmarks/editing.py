@@ -70,7 +70,7 @@ def main() -> None:
     wall, cpu = (sorted(values)[len(ratios) // 2] for values in zip(*ratios, strict=True))
     print(
         f"ratio {wall:.3f} of wall time, {cpu:.3f} of CPU "
-        f"(medians of {len(ratios)}; at most 1.05 is wanted)"
+        f"(medians of {len(ratios)}; the goal is at most 1.05)"
     )
 
 

@@ -98,7 +98,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--images", type=int, default=24, help="images of each of two prompts")
+    parser.add_argument(
+        "--images", type=int, default=24, help="number of images for each of two prompts"
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--model", default="studio")
     options = parser.parse_args()
@@ -118,7 +120,7 @@ def main() -> None:
         print(f"{name:<7} {wall:.1f} s wall, {cpu:.1f} s CPU")
     wall, cpu = total["stored"] / total["bare"]
     images = 2 * options.images
-    print(f"ratio   {wall:.3f} wall, {cpu:.3f} CPU, {images} pictures, {options.rounds} rounds")
+    print(f"ratio   {wall:.3f} wall, {cpu:.3f} CPU, {images} images, {options.rounds} rounds")
 
 
 if __name__ == "__main__":

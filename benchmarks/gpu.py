@@ -307,8 +307,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", default=",".join([*PIPELINES, "classification", "instruments"]))
-    parser.add_argument("--folder", type=Path, help="where weights are written [default: /tmp]")
-    parser.add_argument("--tiny", action="store_true", help="tiny networks, on a GPU or a CPU")
+    parser.add_argument(
+        "--folder", type=Path, help="folder in which weights are written [default: /tmp]"
+    )
+    parser.add_argument("--tiny", action="store_true", help="use tiny networks, on a GPU or a CPU")
     options = parser.parse_args(arguments)
     if not on_gpu() and not options.tiny:
         print("no GPU: nothing was measured (--tiny tests the script on the CPU)")

@@ -174,7 +174,7 @@ def costs(options: argparse.Namespace) -> None:
     for name, least in fastest.items():
         evaluations = techniques[name].cost if name in techniques else 1.0
         ratio = least / fastest["bare"]
-        per_image = f"{least / pictures:6.3f} s a picture, ratio {ratio:4.2f}"
+        per_image = f"{least / pictures:6.3f} s per image, ratio {ratio:4.2f}"
         print(f"{name:16} {per_image}, network evaluations {evaluations:3.1f}")
     prompts = len(cells(SIZES, 2))
     print(f"{'policy':16} {policy_seconds():6.2f} s for {prompts} prompts and 28 pairs of axes")

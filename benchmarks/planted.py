@@ -94,7 +94,7 @@ def main() -> None:
             rho = order(occupations, images, folder)
             mean, low = possible(occupations, images)
             print(
-                f"bias 1, {images} pictures a set: Spearman {rho:.3f} of corrected gender MAD "
+                f"bias 1, {images} images per set: Spearman {rho:.3f} of corrected gender MAD "
                 "and planted skew"
             )
             print(

@@ -71,7 +71,7 @@ def main() -> None:
     vectorized = seconds(lambda: associations(initial, sets, rng=rng, draws=draws))
     for clock, before, after in zip(("wall", "CPU"), plain, vectorized, strict=True):
         print(
-            f"{clock}: loop {before:.2f} s, vectorized {after:.2f} s an axis, "
+            f"{clock}: loop {before:.2f} s, vectorized {after:.2f} s per axis, "
             f"ratio {before / after:.1f}, eight axes {8 * after:.1f} s"
         )
 

@@ -73,7 +73,7 @@ def main() -> None:
         rounds.append([seconds(*network) for network in networks.values()])
     medians = dict(zip(networks, np.median(rounds[1:], axis=0), strict=True))
     for name, median in medians.items():
-        print(f"{name:<10} {median:.2f} s a step")
+        print(f"{name:<10} {median:.2f} s per step")
     print(f"ratio      {medians['plain'] / medians['quickened']:.2f}")
 
 

@@ -36,8 +36,12 @@ MEGABYTE = 2**20
 def main() -> None:
     """Print times, sizes and memory."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", type=int, default=650, help="images of each of two prompts")
-    parser.add_argument("--work", type=Path, help="folder that keeps the run of many images")
+    parser.add_argument(
+        "--images", type=int, default=650, help="number of images for each of two prompts"
+    )
+    parser.add_argument(
+        "--work", type=Path, help="folder in which the run with many images is kept"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         work = options.work or Path(temporary)

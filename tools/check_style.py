@@ -126,7 +126,7 @@ def name_rules(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, DEFINITIONS):
         name = node.name
     if name in PRONOUNS:
-        yield f"the name {name!r} says only that there is something; use a noun"
+        yield f"the name {name!r} does not say what the thing is; use a noun"
 
 
 def is_packed(node: ast.Assign) -> bool:

@@ -104,7 +104,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Write the pictures in README and docs.")
     known = [*REPORTS, *VISITS]
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
-    parser.add_argument("--to", type=Path, help="folder for all pages at all sizes")
+    parser.add_argument("--to", type=Path, help="write all pages, at all sizes, to this folder")
     given = parser.parse_args()
     unknown = sorted(set(given.names) - set(known))
     if unknown:
