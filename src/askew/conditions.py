@@ -60,7 +60,7 @@ class Condition:
     find: Callable[[object], Iterator[LocatedEstimate]]
 
     def violations(self, findings: object) -> list[str]:
-        """Describe each estimate that meets the condition in one line."""
+        """Describe, in one line each, the estimates that meet the condition."""
         compare = OPERATORS[self.operator]
         lines = []
         for located in filter(self.matches, self.find(findings)):

@@ -60,7 +60,7 @@ AGAIN = (
 
 T = TypeVar("T")
 Address = tuple[str | int, ...]
-"""Path to an estimate in findings, which consists of field names, keys and positions."""
+"""Path to an estimate in findings. The path consists of field names, keys and positions."""
 
 
 def _kind(node: object) -> str:
@@ -290,8 +290,8 @@ class LocatedEstimate:
     address
         Address of the estimate.
     names
-        Names of what the estimate is about, such as {"prompt": "a photo of a nurse", "axis":
-        "gender"}.
+        Names that state what the estimate is about, such as {"prompt": "a photo of a nurse",
+        "axis": "gender"}.
     estimate
         The estimate.
     """

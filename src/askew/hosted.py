@@ -1,4 +1,4 @@
-"""Requests to servers that have OpenAI's interface. Errors tell the user what to do.
+"""Requests to servers that have OpenAI's interface. Error messages tell users what to do.
 
 vLLM, Ollama, llama.cpp and many hosted services have this interface. The address includes the
 version, as in http://localhost:11434/v1. OpenAI's client sends the requests. After a temporary
@@ -52,7 +52,7 @@ DEADLINE = 5.0
 LONGEST_MESSAGE = 300
 """Maximum number of characters that askew quotes from a server's message."""
 LONGEST_PAUSE = 120.0
-"""Maximum number of seconds that a server may request askew to wait before the next attempt."""
+"""Longest pause in seconds that askew accepts if a server requests a pause."""
 FIRST_PAUSE = 0.5
 """Seconds to wait before the second attempt of a paid request. Each later pause is twice as long.
 """
@@ -80,7 +80,7 @@ def check_concurrency(concurrency: int) -> None:
 
 
 def revision_or_month(revision: str) -> str:
-    """Return a hosted model's given revision, or if it is empty, the month, such as 2026-11."""
+    """Return a hosted model's revision, or the current month, such as 2026-11, if it is empty."""
     return str(revision) or f"{datetime.now(UTC):%Y-%m}"
 
 
@@ -428,7 +428,7 @@ def wait_for_attempt(
 
 
 def stated_pause(headers: Mapping[str, str]) -> float | None:
-    """Return the pause in seconds that a server requests (Retry-After); None without a request."""
+    """Return the pause in seconds that a server requests (Retry-After), or None."""
     stated = headers.get("retry-after", "")
     try:
         return max(float(stated), 0.0)

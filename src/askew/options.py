@@ -79,7 +79,7 @@ def names(given: str | Sequence[str] | None) -> list[str]:
 def named_lists(
     given: Iterable[str] | Mapping[str, str | Sequence[str]], option: str
 ) -> dict[str, list[str]]:
-    """Convert strings such as NAME=A,B, or a mapping to strings or lists, to a mapping to lists.
+    """Convert strings such as NAME=A,B, or a mapping, to a mapping from names to lists.
 
     Raises
     ------
@@ -244,9 +244,7 @@ class RunOptions(TypedDict, total=False):
     ]
     stop: Annotated[
         threading.Event | None,
-        Parameter(
-            parse=False, help="Flag that ends the run after the current batch when it is set."
-        ),
+        Parameter(parse=False, help="Flag that, when set, ends the run after the current batch."),
     ]
     dry_run: Annotated[
         Flag,

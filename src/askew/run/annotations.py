@@ -135,7 +135,7 @@ def _now() -> str:
 def read_annotations(folder: Path) -> Annotations:
     """Return the current marks in a run folder.
 
-    If the file is a link or cannot be read, there are none.
+    If the file is a link or cannot be read, no marks are returned.
     """
     try:
         data = read_bytes(folder / ANNOTATIONS_FILE, follow=False)

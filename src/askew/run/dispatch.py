@@ -27,7 +27,7 @@ WAIT = 0.2
 """Seconds between attempts to lock a part that another process has locked."""
 
 PATIENCE = 5.0
-"""Seconds after which a run reports for which processes it is waiting."""
+"""Seconds of waiting after which a run reports the processes that it is waiting for."""
 
 Part = TypeVar("Part")
 Content = TypeVar("Content")
@@ -76,7 +76,7 @@ class Parts(Protocol[Part]):
         """Return names that identify the part in all processes that use the store."""
 
     def size(self, part: Part) -> int:
-        """Return the number of images that are done when the part is done."""
+        """Return the number of images that the part completes."""
 
     def is_complete(self, part: Part) -> bool:
         """Use the part's results if another process has already stored these results.
@@ -101,7 +101,7 @@ class PartInFlight(Generic[Part]):
     Attributes
     ----------
     size
-        Number of images that are done when the part is done.
+        Number of images that the part completes.
     lock
         Context manager that releases the lock when it is closed.
     begun

@@ -15,9 +15,9 @@ FEWEST = 4
 """Minimum number of stored images that an estimate needs."""
 
 LONGEST_GAP = 10 * 60 * 10**9
-"""Time in nanoseconds.
+"""Longest time between two images, in nanoseconds.
 
-Number of seconds between two images above which askew assumes that the model was idle.
+After a longer gap, askew assumes that the model was idle.
 """
 
 MINUTE = 60

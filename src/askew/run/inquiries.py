@@ -20,7 +20,7 @@ QuestionGroup = tuple[list[Picture], list[Question]]
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """Images, and the questions about each of them that an instrument is to answer.
+    """Images, and the questions that an instrument answers about each image.
 
     Attributes
     ----------

@@ -321,7 +321,7 @@ class LiveRun(Run):
     def _vectors_of(self, vqa: VQA, image_sets: Sequence[Sequence[Picture]]) -> dict[str, Rows]:
         """Return image vectors, keyed by image id.
 
-        If the instrument needs no vectors, there are none.
+        The mapping is empty if the instrument needs no vectors.
         """
         if not isinstance(vqa, VectorVQA):
             return {}

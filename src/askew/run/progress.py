@@ -205,7 +205,7 @@ def choose(stream: TextIO | None = None) -> Progress:
 def deliver(event: Event, progress: Progress) -> None:
     """Send an event to a receiver.
 
-    If the receiver fails, for example with a closed pipe, ignore this.
+    Failures of the receiver, such as a closed pipe, are ignored.
     """
     with suppress(OSError, ValueError):
         progress(event)

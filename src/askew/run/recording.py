@@ -328,7 +328,7 @@ class RecordingRun(CountingRun):
     def _stop_at_barrier(self, is_lacking: bool) -> None:
         """Stop a step that needs a missing result.
 
-        If stopping is postponed, remember to stop later.
+        If stopping is postponed, record that the step must stop later.
         """
         if self._postponed is not None:
             self._postponed |= is_lacking

@@ -1,9 +1,9 @@
 """One job's share of a run that is divided among several jobs.
 
-A hash of its name determines which job computes a slice, so the jobs need not communicate. Each job
-writes its slices as packs to a shared folder or bucket. A pack of images is written as soon as its
-images exist. A pack of answers and vectors is written as soon as its content exists. A job can
-safely be killed or started twice, since existing packs are not computed again.
+The hash of a slice's name determines which job computes the slice, so the jobs need not
+communicate. Each job writes its slices as packs to a shared folder or bucket. A pack of images is
+written as soon as its images exist. A pack of answers and vectors is written as soon as its content
+exists. A job can safely be killed or started twice, since existing packs are not computed again.
 
 Each job works with a temporary store on its own machine.
 """

@@ -81,10 +81,7 @@ class Bucket:
         self._store = _opened(self._scheme, address, timeout)
 
     def __reduce__(self) -> tuple[type["Bucket"], tuple[str, float, float]]:
-        """Return the address and the time limits, which are all that is pickled.
-
-        The open connection contains credentials.
-        """
+        """Pickle only the address and the time limits. The open connection contains credentials."""
         return Bucket, (self.address, self._patience, self._timeout)
 
     def __repr__(self) -> str:

@@ -68,7 +68,7 @@ BRANDS = {
 """Formats of files that contain "ftyp" at byte 4, keyed by the four bytes at byte 8."""
 
 NOISE = 2
-"""Maximum deviation (0 to 255) of a pixel value that decoding causes in a single-color image.
+"""Maximum change of a pixel value (0 to 255) that decoding causes in a single-color image.
 """
 
 

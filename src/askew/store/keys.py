@@ -1,4 +1,7 @@
-"""Seeds, and hashes that identify images and questions. Neither depends on the version of askew."""
+"""Seeds, and hashes that identify images and questions.
+
+Seeds and hashes do not depend on the version of askew.
+"""
 
 import json
 from collections.abc import Mapping
@@ -48,7 +51,7 @@ def slot_key(
     path: str | None,
     settings: Mapping[str, Setting] | None = None,
 ) -> str:
-    """Return the hash that identifies an image in a run's plan and ignores the model's revision."""
+    """Return the hash that identifies an image in a run's plan for any revision of the model."""
     changing = [dict(sorted(settings.items()))] if settings else []
     return _digest("slot", model_name, prompt, seed, path, *changing)
 
@@ -63,7 +66,7 @@ def picture_seed(run_seed: int, prompt: str, k: int) -> int:
 
 
 def question_hash(question: Question) -> str:
-    """Return a hash of the question's text, ordered options and axis, which identifies it."""
+    """Return the hash that identifies a question by its text, ordered options and axis."""
     return _digest("question", question.text, list(question.options), question.axis)
 
 

@@ -327,5 +327,5 @@ def _in_use(folder: Path, exclusive: bool) -> str:
         )
     return (
         f"askew store gc, runs rm or check --rebuild{by_process} is using the store {folder}. "
-        "When this command has ended, repeat yours"
+        "Wait until that command ends, then repeat this command"
     )

@@ -75,7 +75,7 @@ def default_store(run_folder: Path) -> Path:
 
 
 def working_process(run_folder: Path) -> int | None:
-    """Return the id of the process that is working on a run; None if there is none, or if unknown.
+    """Return the id of the process that is working on a run; None if there is no known process.
 
     The process is known only on Linux, and only if the run uses its default store.
     """
@@ -285,7 +285,10 @@ class Store:
         return self._outcomes(self.index.rows("pictures", "key", keys))
 
     def _outcomes(self, rows: Iterable[IndexRow]) -> dict[str, Picture | Missing]:
-        """Return the outcomes that index rows describe. Images with damaged files are left out."""
+        """Return the outcomes that index rows describe.
+
+        Images whose files are damaged are omitted.
+        """
         intact = dict[str, bool]()
         outcomes: dict[str, Picture | Missing] = {}
         for row in rows:
@@ -762,7 +765,7 @@ class Store:
         return len(damaged)
 
     def _forget_gone(self) -> int:
-        """Remove the index rows of images without a file, and return the number of images.
+        """Remove the index rows of images without a file, and return the number of these images.
 
         If all image files are missing, the folder is probably not mounted, and no row is removed.
         """
