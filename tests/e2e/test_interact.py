@@ -173,7 +173,7 @@ def test_the_effect_of_errors_is_simulated_without_new_images(
     assert run([command, audited, "--repeats", "1"]) == 0
     capsys.readouterr()
     assert run([command, audited, "--store", str(tmp_path / "empty")]) == 2
-    assert f"lacks images or answers of the run {audited}" in " ".join(
+    assert f"images or answers of the run {audited} are missing" in " ".join(
         capsys.readouterr().err.split()
     )
     assert not (tmp_path / "empty").exists()

@@ -1,4 +1,4 @@
-"""Reference shares from published tables (such as a census), finished runs, or options."""
+"""Load reference shares from published tables (such as a census), finished runs, or options."""
 
 import csv
 import re
@@ -22,8 +22,7 @@ Labor Statistics, Current Population Survey, table 11, annual averages of 2022 (
 UNIFORM = "uniform"
 SUBJECT_COLUMNS = ("prompt", "occupation")
 ROUNDING = 0.005
-"""Maximum accepted difference between 1 and the sum of published shares, since these are
-rounded."""
+"""Maximum accepted difference between 1 and the sum of published shares, which are rounded."""
 
 Shares = Mapping[str, float]
 SharesByAxis = dict[str, dict[str, float]]
@@ -47,15 +46,15 @@ class AxisReference:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Reference shares of several subjects and axes.
+    """Reference shares for subjects (prompts or occupations) and axes.
 
     Attributes
     ----------
     name : str
-        Name of the table, the run, or the text that gives the shares.
+        Name of the table or run, or the text that states the shares.
     shares : mapping
         Shares of values, keyed by subject (a prompt or an occupation) and axis. The subject ""
-        stands for all prompts.
+        applies to all prompts.
     counted : bool
         True if the shares were counted in images and so have a sampling error.
     """
@@ -65,12 +64,12 @@ class Reference:
     counted: bool = False
 
     def of_axis(self, prompt: str, axis: Axis) -> AxisReference | None:
-        """Return the shares of an axis for the longest subject that the prompt contains.
+        """Return a reference's shares on an axis for the longest subject that the prompt contains.
 
         Returns
         -------
         AxisReference or None
-            None if the reference has no shares for the prompt and axis.
+            The shares; None if the reference has none for the prompt and axis.
 
         Raises
         ------
@@ -98,23 +97,23 @@ class Reference:
 
 
 def _names(prompt: str, subject: str) -> bool:
-    """Check whether a prompt contains a subject as complete words. All prompts contain ""."""
+    """Check whether a prompt contains a subject as whole words. All prompts contain ""."""
     return not subject or bool(re.search(rf"(?<!\w){re.escape(subject)}(?!\w)", prompt, re.I))
 
 
 def read_reference(name: str) -> Reference:
-    """Read a shipped table or a CSV file.
+    """Read a table that comes with askew, or a CSV file.
 
     Parameters
     ----------
     name
-        Name in `SHIPPED_TABLES`, or path of a CSV file with the columns axis, value and share. A
-        column "prompt" or "occupation" contains the subject of each row.
+        Name in `SHIPPED_TABLES`, or path of a CSV file with the columns axis, value and share. An
+        optional column "prompt" or "occupation" contains the subject of each row.
 
     Raises
     ------
     UsageError
-        If the file cannot be used; the message names the line.
+        If the file cannot be used. The message states the line.
     """
     table = csv.DictReader(_table_text(name).splitlines())
     columns = list(table.fieldnames or ())
@@ -153,7 +152,7 @@ def _check_sums(name: str, shares: Mapping[str, SharesByAxis]) -> None:
 
 
 def given_shares(text: str, option: str = "--reference") -> Reference:
-    """Parse AXIS=VALUE:SHARE,VALUE:SHARE, and return the shares as a reference for all prompts.
+    """Parse AXIS=VALUE:SHARE,VALUE:SHARE into a reference for all prompts.
 
     Parameters
     ----------
@@ -171,8 +170,8 @@ def given_shares(text: str, option: str = "--reference") -> Reference:
     pairs = [part.rpartition(":") for part in listed.split(",")]
     if not axis.strip() or not all(value.strip() for value, _, _ in pairs):
         raise UsageError(
-            f"{option} {text!r} does not have the form AXIS=VALUE:SHARE,VALUE:SHARE, "
-            "such as gender=male:0.5,female:0.5"
+            f"{option} {text!r} does not have the form AXIS=VALUE:SHARE,VALUE:SHARE, as in "
+            "gender=male:0.5,female:0.5"
         )
     shares = {value.strip(): _share(share, f"{option} {text}") for value, _, share in pairs}
     _check_sum(f"{option} {text}: shares of {axis.strip()}", shares)
@@ -180,7 +179,7 @@ def given_shares(text: str, option: str = "--reference") -> Reference:
 
 
 def observed_shares(name: str, entries: Iterable[SetShares]) -> Reference:
-    """Return the shares in a finished run's baseline images, as labeled by its first instrument.
+    """Return the shares in a finished run's baseline images, from its first instrument's labels.
 
     Raises
     ------
@@ -200,7 +199,7 @@ def observed_shares(name: str, entries: Iterable[SetShares]) -> Reference:
 
 
 def is_run(name: str) -> bool:
-    """Check whether a name is the folder of a finished run, not a model or a table."""
+    """Check whether a name is the folder of a finished run, rather than a model or a table."""
     return (Path(name) / RESULTS_FILE).exists()
 
 
@@ -231,15 +230,15 @@ def reference(name: str) -> Reference:
 
 
 def with_references(prompts: Sequence[PromptPlan], names: Iterable[str]) -> list[PromptPlan]:
-    """Return prompts whose axes have the named references.
+    """Return the prompts with the given references added to their axes.
 
     Parameters
     ----------
     prompts
         Plans of prompts.
     names
-        Values of `--reference`. Later references override earlier references. "uniform", or no
-        name, means uniform shares.
+        Values of `--reference`. Later references override earlier references. The name "uniform"
+        means uniform shares, as does an empty list.
 
     Raises
     ------
@@ -254,7 +253,7 @@ def with_references(prompts: Sequence[PromptPlan], names: Iterable[str]) -> list
 
 
 def _check_used(given: Reference, prompts: Sequence[PromptPlan]) -> None:
-    """Raise UsageError for a reference without shares for any of the prompts and axes."""
+    """Raise UsageError if a reference has no shares for any of the prompts and axes."""
     axes = {}
     for prompt in prompts:
         for axis in prompt.closed:
@@ -273,7 +272,7 @@ def _with_references_of_axes(prompt: PromptPlan, references: Sequence[Reference]
 
 
 def _with_reference(axis: AxisPlan, prompt: str, references: Sequence[Reference]) -> AxisPlan:
-    """Return an axis, with shares from the first reference that contains this axis."""
+    """Return an axis with the shares from the first reference that has shares for it."""
     if len(axis.values) < 2:
         return axis
     for given in references:

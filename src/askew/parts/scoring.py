@@ -1,4 +1,4 @@
-"""Settings of scores that all methods share."""
+"""Settings for scores, used by all methods."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Scoring:
     level : float
         Confidence level of the intervals, in (0, 1).
     variant : "paper" or "code"
-        Formulas of the paper, or of its public code.
+        Formulas in the paper, or in the authors' public code.
     """
 
     instrument: str
@@ -56,7 +56,7 @@ class Scoring:
 
     @classmethod
     def of(cls, plan: Plan, instrument: str | None = None) -> Self:
-        """Return the scoring settings of a plan, by default with its first instrument."""
+        """Return the scoring settings of a plan. By default, the instrument is the plan's first."""
         return cls(
             instrument=instrument or plan.vqa[0],
             seed=plan.seed,
@@ -67,11 +67,11 @@ class Scoring:
 
     @property
     def interval_options(self) -> IntervalOptions:
-        """Number of draws and confidence level, as keyword arguments."""
+        """Number of bootstrap samples and confidence level, as keyword arguments."""
         return {"draws": self.draws, "level": self.level}
 
     def rng(self, *names: str) -> np.random.Generator:
-        """Return a random generator for one computation, independent of all other generators."""
+        """Return the random generator for one computation, which is independent of all others."""
         return np.random.default_rng(derived_seed(self.seed, *names))
 
 
@@ -82,14 +82,14 @@ def or_missing(
     detail: str = "",
     **settings: object,
 ) -> Estimate | Missing:
-    """Return the estimate, or Missing if there is not enough data.
+    """Compute an estimate; return Missing if there is not enough data.
 
     Parameters
     ----------
     compute
         Function that is called with `arguments` and `settings`, and may raise NotEnoughData.
     reason, detail
-        Reason and detail of the Missing. By default, the detail is the message of the error.
+        Reason and detail of the Missing. By default, the detail is the error message.
     """
     try:
         return compute(*arguments, **settings)

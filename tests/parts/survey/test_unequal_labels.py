@@ -43,7 +43,7 @@ def test_labels_that_are_missing_more_often_for_a_requested_value_are_reported()
     assert entry.counts["female"] == MissingCount(missing=20, planned=48)
     (text,) = missing_label_sentences([entry])
     assert text.startswith(
-        "Gender: labels of perceived gender by faces for “a photo of a nurse” are missing more "
+        "Gender: labels of perceived gender from faces for “a photo of a nurse” are missing more "
         "often for female (20 of 48) than for male (1 of 48)"
     )
     assert "Images without a label may differ from the other images" in text

@@ -1,4 +1,4 @@
-"""Findings about input images: the group check and neutrality."""
+"""Findings on input images: the group check, and neutrality."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -16,9 +16,10 @@ class GroupCheck:
     group : str
         Name of the group.
     says : mapping of axis to value
-        Values that the name states.
+        Values stated in the name of the group.
     share : Estimate or Missing
-        Share of the labeled images that show all stated values. `missing` counts unlabeled images.
+        Share of the labeled images that show all stated values. Its field `missing` is the number
+        of unlabeled images.
     drawn : int
         Number of images that were generated or given for the group.
     empty : int
@@ -47,7 +48,8 @@ class Neutrality:
     targets : mapping of target to Estimate or Missing
         Share of the images that show each target.
     neutral : bool or None
-        True if the group is neutral, None if the instrument cannot label occupations.
+        True if the group is neutral, False if it is not, and None if the instrument cannot label
+        occupations.
     """
 
     group: str

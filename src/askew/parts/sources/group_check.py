@@ -1,8 +1,8 @@
-"""Group check, which compares input images with the group that they should show.
+"""Check whether input images show the group that they should show.
 
 A score for the group "men" is meaningless if the model ignored the word "man". askew therefore
-replaces images that show another group with extra images. In the paper, CLIP confirmed that all
-input images showed their group.
+generates extra images and uses them instead of images that show another group. In the paper, CLIP
+confirmed that all input images showed their group.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,10 +30,10 @@ from askew.stats.shares import share_intervals
 from askew.types import Axis, Missing, Picture, Question
 
 EXTRA_FACTOR = 2
-"""Maximum number of extra images, as a multiple of the number of requested images."""
+"""Maximum number of extra images per group, as a multiple of the number of requested images."""
 
 APPEARANCE_AXES = ("gender", "age", "ethnicity", "body_type", "disability")
-"""Axes on which images are labeled if the name of a group states one of their values."""
+"""Axes on which images are labeled if a group's name states one of the axis's values."""
 
 ADDITIONAL = ""
 """Key under which `axis_values` returns the answers to an additional question."""
@@ -51,20 +51,20 @@ def checked_pictures(
     instruments: Sequence[VQA],
     level: float,
 ) -> tuple[dict[str, list[Outcome]], tuple[GroupCheck, ...]]:
-    """Return `images` images for each group, after the group check.
+    """Obtain `images` images for each group, and replace those that fail the group check.
 
-    If labels exist, the images show the group.
+    Images are replaced only if an instrument labels them.
 
-    An extra image that shows its group replaces a generated image that shows another group. If no
-    extra image is left, the generated image becomes `Missing`. Given images are all kept. The run
-    gets a warning if too few images show a group.
+    A generated image that shows another group is replaced with an extra image that shows the right
+    group or, if none is left, with `Missing`. Given images are all kept. askew adds a warning to
+    the run if too few images show a group.
 
     Returns
     -------
     pictures : dict
         Images, keyed by the name of the group.
     checks : tuple of GroupCheck
-        One check for each group whose name states a value.
+        Result for each group whose name states a value.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def checked_pictures(
 def _can_label(vqa: VQA, source: Source) -> bool:
     """Check whether an instrument can label the images.
 
-    The studio's instrument needs studio images.
+    The studio's instrument can label only studio images.
     """
     return is_studio(source.name) or not is_studio(vqa.name)
 
@@ -116,13 +116,13 @@ def axis_values(
     pictures: Sequence[Outcome],
     also: Callable[[VQA], Sequence[Question]] = lambda vqa: (),
 ) -> LabelsByAxis:
-    """Return labels of all images on all axes, from the first instrument that labels any image.
+    """Label all images on all axes, using the first instrument that labels any image on an axis.
 
     Parameters
     ----------
     also
-        Function that returns further questions for an instrument. The answers to the last question
-        are returned under the key `ADDITIONAL`.
+        Function that returns further questions for an instrument. The answers to the last of these
+        questions are returned under the key `ADDITIONAL`.
     """
     labels: LabelsByAxis = {}
     questions = [question for axis in axes for question in axis.questions]
@@ -146,7 +146,7 @@ def _has_label(values: Mapping[str, Answer]) -> bool:
 
 
 def stated_values(name: str) -> dict[str, str]:
-    """Return the values that the name of a group states, keyed by axis of `APPEARANCE_AXES`."""
+    """Return the values stated in a group's name, keyed by axis in `APPEARANCE_AXES`."""
     stated = {}
     for axis in APPEARANCE_AXES:
         value = stated_value(name, axis)
@@ -157,16 +157,16 @@ def stated_values(name: str) -> dict[str, str]:
 
 @dataclass(slots=True)
 class GroupPool:
-    """All images that were generated for a group, and their labels.
+    """All images generated for a group, and their labels.
 
     Attributes
     ----------
     group : SocialGroup
         The group.
     says : mapping of axis to value
-        Values that the name of the group states.
+        Values stated in the name of the group.
     pictures : list of Outcome
-        The requested images, then the extra images.
+        The requested images, followed by the extra images.
     images : int
         Number of requested images.
     labels : LabelsByAxis
@@ -180,7 +180,7 @@ class GroupPool:
     labels: LabelsByAxis
 
     def shows(self, picture: Outcome) -> bool | None:
-        """Check whether an image's labels match the name of the group; None if unlabeled."""
+        """Check whether an image's labels match the name of the group; None if it is unlabeled."""
         if isinstance(picture, Missing):
             return None
         verdicts = []
@@ -191,14 +191,17 @@ class GroupPool:
         return all(verdicts) if verdicts else None
 
     def lacking(self) -> int:
-        """Return the number of images of the group that are still needed."""
+        """Return how many more images that show the group are needed."""
         verdicts = [self.shows(picture) for picture in self.pictures]
         wrong = verdicts[: self.images].count(False)
         in_reserve = verdicts[self.images :].count(True)
         return wrong - in_reserve
 
     def chosen(self, keep_all: bool) -> list[Outcome]:
-        """Return the wanted images. Extra images replace images that show another group."""
+        """Return the requested images, after the replacement of images that show another group.
+
+        If `keep_all` is True, no image is replaced.
+        """
         wanted = self.pictures[: self.images]
         if keep_all:
             return wanted
@@ -239,7 +242,7 @@ def _draw_extra(
     labelers: Sequence[VQA],
     axes: Sequence[Axis],
 ) -> None:
-    """Add images to the pools until enough images show their group, up to `EXTRA_FACTOR`."""
+    """Add images to each pool until enough show the group, or up to the limit `EXTRA_FACTOR`."""
 
     def draw() -> None:
         while short := [pool for pool in pools if _may_draw(pool)]:

@@ -1,4 +1,4 @@
-"""Neutrality: whether input images show a target before they are edited."""
+"""Measure neutrality: how many input images show a target before they are edited."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -17,18 +17,21 @@ from askew.studio.caption import NO_OCCUPATION, parse
 from askew.types import Estimate, Missing, Picture, Question
 
 OCCUPATION = Question(table_question("occupation"), (), "occupation")
-"""Question whose answers show whether an input image already shows a target."""
+"""Question from whose answers askew infers whether an input image already shows a target."""
 
 TOLERATED_SHARE = 0.05
-"""A group is not neutral if the interval of its share lies above this share."""
+"""A group is not neutral if the interval for its share lies entirely above this share."""
 
-UNLABELED = Missing("not_asked", "no image has a label for its occupation")
+UNLABELED = Missing("not_asked", "no image has an occupation label")
 
 
 def neutrality(
     run: Run, instruments: Iterable[VQA], sources: Outcomes, targets: Sequence[str], level: float
 ) -> tuple[Neutrality, ...]:
-    """Return findings for each instrument and group. Groups that are not neutral get a warning."""
+    """Measure neutrality for each instrument and group.
+
+    Groups that are not neutral cause warnings.
+    """
     all_outcomes = [outcome for outcomes in sources.values() for outcome in outcomes]
     entries = []
     for vqa in instruments:
@@ -44,7 +47,7 @@ def neutrality(
 def _neutrality_of(
     group: str, instrument: str, answers: Sequence[Answer], targets: Sequence[str], level: float
 ) -> Neutrality:
-    """Return the finding about a group, from the answers of an instrument."""
+    """Return the finding about a group, computed from an instrument's answers."""
     labels = [answer for answer in answers if not isinstance(answer, Missing)]
     if not labels:
         return Neutrality(
@@ -79,9 +82,10 @@ def _neutrality_of(
 
 
 def occupation_question(vqa: VQA, targets: Sequence[str]) -> Question:
-    """Return the question from whose answers askew sees whether an image shows a target.
+    """Return the question from whose answers askew infers whether an image shows a target.
 
-    The question is open; if the instrument can only choose, its options are the targets and "none".
+    The question is open-ended. For an instrument that can only choose, the options are the targets
+    and "none".
     """
     if not isinstance(vqa, Chooser):
         return OCCUPATION
@@ -91,7 +95,7 @@ def occupation_question(vqa: VQA, targets: Sequence[str]) -> Question:
 def names_target(answer: str, target: str) -> bool:
     """Check whether an answer contains a target, in any spelling ("A doctor." contains "doctor").
 
-    The studio's synonyms for occupations count, too ("doctor" matches "surgeon").
+    The studio's synonyms for occupations also match ("doctor" matches "surgeon").
     """
     if f" {_plain(target.removesuffix('-worker'))} " in f" {_plain(answer)} ":
         return True
@@ -103,7 +107,7 @@ def names_target(answer: str, target: str) -> bool:
 def _plain(text: str) -> str:
     """Convert a text to lower-case letters and single spaces.
 
-    As in the paper, "fast food" becomes one word.
+    As in the paper, "fast food" becomes a single word.
     """
     letters = re.sub(r"[^a-z]+", " ", text.lower()).strip()
     return letters.replace("fast food", "fastfood")

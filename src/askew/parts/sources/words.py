@@ -1,4 +1,4 @@
-"""Sentences and sections of pages about the group check and the neutrality of input images."""
+"""Write the sentences and sections on the group check and the neutrality of input images."""
 
 from collections.abc import Sequence
 
@@ -8,18 +8,21 @@ from askew.parts.sources.findings import GroupCheck, Neutrality
 from askew.types import Estimate
 
 LEAST_SHARE = 0.9
-"""Minimum share of a group's images that must show the group. askew warns if the share is lower."""
+"""Minimum share of a group's images that must show the group.
+
+If the share is lower, askew warns.
+"""
 
 
 def group_check_warnings(entries: Sequence[GroupCheck], given: bool) -> list[str]:
-    """Return a warning for each group of which too few images show the group.
+    """Return a warning for each group whose images show the group too rarely.
 
     Parameters
     ----------
     entries
         Checks of all groups.
     given
-        True if the images existed already. askew keeps such images.
+        True if the images were given, so that askew keeps all of them.
     """
     consequence = "askew leaves out the others"
     if given:
@@ -35,7 +38,7 @@ def group_check_warnings(entries: Sequence[GroupCheck], given: bool) -> list[str
 
 
 def group_check_section(entries: Sequence[GroupCheck]) -> Section:
-    """Return the page section about the group check."""
+    """Return the section of the page on the group check."""
     text = Paragraph(
         "askew leaves out generated input images that do not show their group.",
         items=tuple(_group_check_sentence(entry) for entry in entries),
@@ -44,7 +47,7 @@ def group_check_section(entries: Sequence[GroupCheck]) -> Section:
 
 
 def group_check_fact(entries: Sequence[GroupCheck]) -> tuple[str, ...]:
-    """Return a phrase on the group check of all groups for the top of a page; "" without labels."""
+    """Return a phrase on the group check for the top of a page; empty without labels."""
     shares = [entry.share for entry in entries if isinstance(entry.share, Estimate)]
     if not shares:
         return ()
@@ -54,7 +57,7 @@ def group_check_fact(entries: Sequence[GroupCheck]) -> tuple[str, ...]:
 
 
 def _passed(share: Estimate) -> int:
-    """Return a phrase with the number of labeled images that show the group."""
+    """Return the number of labeled images that show the group."""
     return round(share.value * (share.n or 0))
 
 
@@ -70,7 +73,7 @@ def _group_check_sentence(entry: GroupCheck) -> str:
 
 
 def neutrality_warnings(entries: Sequence[Neutrality]) -> list[str]:
-    """Return a sentence for every group that is not neutral."""
+    """Return a warning for each group that is not neutral."""
     warnings = []
     for entry in entries:
         if entry.neutral is False and isinstance(entry.share, Estimate):
@@ -93,7 +96,7 @@ def _most_frequent_target(entry: Neutrality) -> str:
 
 
 def neutrality_section(entries: Sequence[Neutrality]) -> Section:
-    """Return the page section about the neutrality of input images."""
+    """Return the section of the page on the neutrality of input images."""
     text = Paragraph(
         "An input image is neutral if it shows no target before it is edited.",
         items=tuple(_neutrality_sentence(entry) for entry in entries),

@@ -1,4 +1,4 @@
-"""Agreement between raters on the images of a survey, and the distribution of their labels."""
+"""Measure how well raters agree on the images of a survey, and how their labels are distributed."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,12 +19,12 @@ from askew.stats.agreement import alpha_estimate, kappa_estimate
 from askew.types import Axis, Missing, Picture, record
 
 LARGEST_LIST = 12
-"""Maximum number of images without a majority that the findings list."""
+"""Maximum number of images without a majority that are listed in the findings."""
 
 
 @dataclass(frozen=True)
 class AxisRatings:
-    """Labels from several raters for images on an axis.
+    """Labels on one axis that several raters gave to images.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class AxisRatings:
     raters
         Names of the raters.
     labels
-        Labels of each image, in the order of `raters`, keyed by image id.
+        Labels of each image in the order of `raters`, keyed by image id.
     """
 
     axis: Axis
@@ -45,7 +45,10 @@ class AxisRatings:
 
     @property
     def codes(self) -> NDArray[np.int64]:
-        """Index of the value that each rater gave; -1 for no value. Shape (raters, images)."""
+        """Index of the value that each rater gave; -1 if the rater gave none.
+
+        Shape (raters, images).
+        """
         codes = np.full((len(self.raters), len(self.labels)), -1, dtype=np.int64)
         for column, labels in enumerate(self.labels.values()):
             for row, label in enumerate(labels):
@@ -67,19 +70,19 @@ class RaterAgreement:
     coefficient : str
         "kappa" (Cohen) for two raters, "alpha" (Krippendorff) for more.
     agreement : Estimate or Missing
-        Value of the coefficient. 0 is the agreement expected by chance.
+        Value of the coefficient. 0 means the agreement that is expected by chance.
     images : int
         Number of images with a label from at least one rater.
     unanimous : int
-        Number of images with two or more labels that are all equal.
+        Number of images that have two or more labels, all of which are the same.
     no_majority : int
-        Number of images for which no label was given by more than half of the raters.
+        Number of images to which no more than half of the raters gave the same label.
     split : tuple of str
-        Ids of the first images without a majority.
+        IDs of the first images without a majority.
     votes : mapping of rater to mapping of label to int
-        How often each rater gave each label.
+        Number of times that each rater gave each label.
     shares_of_votes : mapping of value to float
-        Distribution of the raters' labels for an image, averaged over images.
+        Share of each label among the raters of an image, averaged over images.
     """
 
     axis: str
@@ -98,7 +101,7 @@ class RaterAgreement:
 def ratings_of(
     instruments: Mapping[str, VQA], axes: Iterable[Axis], sets: Iterable[ObservedSet]
 ) -> tuple[AxisRatings, ...]:
-    """Return the labels from several raters for the images of all sets, per instrument and axis."""
+    """Return the labels that several raters gave to all images, per instrument and axis."""
     pictures = {}
     for observed in sets:
         for picture in observed.pictures:
@@ -174,7 +177,7 @@ def _is_unanimous(labels: Sequence[Answer]) -> bool:
 
 
 def _shares_of_votes(labels: Iterable[Sequence[Answer]], values: Sequence[str]) -> dict[str, float]:
-    """Return the distribution of an image's labels, averaged over images; empty without labels."""
+    """Return each label's share among an image's raters, averaged over images."""
     distributions = [distribution(of_image, values) for of_image in labels]
     known = [shares for shares in distributions if shares]
     if not known:

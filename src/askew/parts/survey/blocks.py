@@ -1,4 +1,4 @@
-"""Charts and tables about the people in images: shares, deviations, differences, confusion."""
+"""Build charts and tables on the people in images: shares, deviations, differences, confusion."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -20,10 +20,10 @@ from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing
 
 GROUPS_AT_HEAD = 10
-"""Maximum number of visible groups per axis on a page with several prompts or conditions."""
+"""Maximum number of visible groups per axis if there are several prompts or conditions."""
 
 AXES_AT_HEAD = 2
-"""Number of axes there. The page folds the rest."""
+"""Number of axes whose groups are visible. The groups of other axes are folded."""
 
 Link = Callable[[SetShares], str]
 
@@ -31,7 +31,7 @@ Link = Callable[[SetShares], str]
 def value_group(
     entry: SetShares, label: str, group: str = "", link: str | None = None
 ) -> b.ValueGroup:
-    """Return a chart group with the shares of a set on an axis, and their verdict."""
+    """Return a chart group with the shares of a set on an axis, and the verdict on them."""
     values = tuple(
         b.ValueShare(value, share, entry.counts.get(value), entry.reference.get(value))
         for value, share in entry.shares.items()
@@ -54,7 +54,7 @@ def value_group(
 def folded(
     caption: str, groups: Sequence[b.ValueGroup], heading: str, most: int, rest: str = ""
 ) -> Iterator[b.Block]:
-    """Yield a chart of the first groups, and folded details with the remaining groups.
+    """Yield a chart of the first groups, and a folded chart of the remaining groups.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def folded(
     most
         Maximum number of groups that stay visible.
     rest
-        Caption of the details. By default it is derived from the caption.
+        Caption of the folded chart. By default, it is derived from `caption`.
     """
     value = common_value(groups)
     if groups[:most]:
@@ -78,7 +78,7 @@ def folded(
 
 
 def common_value(groups: Sequence[b.ValueGroup]) -> str:
-    """Return the value whose share describes all groups, or "" if each group needs several rows.
+    """Return the value whose share describes all groups; "" if groups need several values.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def common_value(groups: Sequence[b.ValueGroup]) -> str:
     Returns
     -------
     str
-        The main value of the first group, if all groups have the same two values.
+        The main value of the first group if all groups have the same two values, else "".
     """
     names = set()
     for group in groups:
@@ -110,7 +110,7 @@ def leads(entries: Sequence[SetShares]) -> list[SetShares]:
 
 
 def strongest_first(score: Estimate | Missing) -> tuple[int, float, float]:
-    """Return a key that sorts large corrected scores first, then uncorrected and missing scores."""
+    """Return a sort key: large corrected scores first, then uncorrected and missing scores."""
     if isinstance(score, Missing):
         return 2, 0.0, 0.0
     if score.corrected is None:
@@ -123,17 +123,17 @@ def _link_to_prompt(entry: SetShares) -> str:
 
 
 def seen(entries: Sequence[SetShares], link: Link = _link_to_prompt) -> list[b.Block]:
-    """Return the shares of all sets as charts of values.
+    """Return charts of the shares in all sets.
 
-    A single set has a chart of all axes. Several sets have a chart for each axis, with a row for
-    each prompt and condition. Charts of further instruments are folded.
+    A single set gets one chart of all axes. Several sets get a chart per axis, with a row for each
+    prompt and condition. Charts of further instruments are folded.
 
     Parameters
     ----------
     entries
         Shares of all instruments.
     link
-        Function that returns the anchor of the details of an entry.
+        Function that returns the anchor of the section with details on an entry.
     """
     blocks: list[b.Block] = []
     set_order = list(dict.fromkeys(entry.set for entry in entries))
@@ -147,7 +147,7 @@ def seen(entries: Sequence[SetShares], link: Link = _link_to_prompt) -> list[b.B
 
 
 def together(entries: Sequence[SharesOverPrompts], link: str | None = None) -> list[b.Block]:
-    """Return the shares of all prompts together as charts.
+    """Return charts of the shares in all prompts together.
 
     Charts of further instruments are folded.
 
@@ -172,7 +172,7 @@ def together(entries: Sequence[SharesOverPrompts], link: str | None = None) -> l
 
 
 def _by_axis(entries: Sequence[SharesOverPrompts]) -> list[SetShares]:
-    """Return the entries of an instrument, grouped by axis."""
+    """Sort the entries of an instrument by axis, the most biased axis first."""
     axes = list(dict.fromkeys(entry.axis for entry in leads(entries)))
     return sorted(entries, key=lambda entry: axes.index(entry.axis))
 
@@ -185,7 +185,7 @@ def _group_of_prompts(entry: SetShares, several_sets: bool, link: str | None) ->
 
 
 def _charts(entries: Sequence[SetShares], set_order: Sequence[str], link: Link) -> list[b.Block]:
-    """Return the charts of an instrument."""
+    """Return the charts for one instrument's labels."""
     if len({(entry.prompt, entry.set) for entry in entries}) > 1:
         return list(_charts_by_axis(entries, set_order, link))
     groups = [
@@ -222,7 +222,7 @@ def _axis_chart(
     link: Link,
     at_head: bool,
 ) -> Iterator[b.Block]:
-    """Yield the rows of an axis. Rows of the first prompts are visible if the axis is important."""
+    """Yield the charts of an axis. If `at_head` is True, rows of the first prompts are visible."""
     prompts = list(dict.fromkeys(entry.prompt for entry in entries))
     label = capital(perceived(entries[0].axis))
     visible_prompts = max(1, GROUPS_AT_HEAD * len(prompts) // len(entries)) if at_head else 0
@@ -245,14 +245,14 @@ def _group_of_set(entry: SetShares, several_sets: bool, link: Link) -> b.ValueGr
 
 
 class _ValueColumns(NamedTuple):
-    """Headings and cells of the additional columns of a set's values."""
+    """Headings and cells of the additional columns in a set's table of values."""
 
     headings: tuple[str, ...]
     cells: Mapping[str, tuple[b.Content, ...]]
 
 
 def _value_columns(entry: SetShares) -> _ValueColumns:
-    """Return the count, the error-corrected share and the bounds of each value, where known."""
+    """Return columns for the count, the error-corrected share and the bounds of each value."""
     headings = ["images"]
     cells: dict[str, list[b.Content]] = {}
     for value in entry.shares:
@@ -272,7 +272,7 @@ def _value_columns(entry: SetShares) -> _ValueColumns:
 
 
 def numbers(entry: SetShares) -> b.IntervalChart:
-    """Return the share of each value in a set, with the reference share."""
+    """Return a chart of each value's share in a set, with the reference share marked."""
     columns = _value_columns(entry)
     rows = []
     for value, share in entry.shares.items():
@@ -298,12 +298,12 @@ def numbers(entry: SetShares) -> b.IntervalChart:
 
 
 def _missing_row(entry: SetShares, more: int) -> list[b.IntervalRow]:
-    """Return the share of images without a label, if there are any.
+    """Return a row with the share of images without a label, or nothing if all are labeled.
 
     Parameters
     ----------
     entry
-        Shares of a set. Over several prompts, there is no row.
+        Shares of a set. Shares over several prompts get no such row.
     more
         Number of further cells in the row, which stay empty.
     """
@@ -335,7 +335,7 @@ def distances(entries: Sequence[SetShares]) -> b.IntervalChart:
 
 
 def differences(entries: Sequence[SharesDifference]) -> b.IntervalChart:
-    """Return a table of differences in shares between pairs of sets on an axis."""
+    """Return a chart of the differences in shares on an axis between pairs of sets."""
     several_prompts = len({entry.prompt for entry in entries}) > 1
     rows = []
     for entry in entries:
@@ -348,7 +348,7 @@ def differences(entries: Sequence[SharesDifference]) -> b.IntervalChart:
             rows.append(row)
     instrument = shorten(entries[0].instrument, 60)
     axis = perceived(entries[0].axis)
-    caption = f"Differences of {axis} in percentage points, labeled by {instrument}"
+    caption = f"Differences in {axis} in percentage points, labeled by {instrument}"
     return b.IntervalChart(caption, "Image sets", tuple(rows), "points", "points", b.DIFFERENCE)
 
 
@@ -365,7 +365,8 @@ def confusion(entry: Confusion) -> b.Table:
     values = [shorten(value, 40) for value in entry.values]
     axis = capital(perceived(entry.axis))
     return b.Table(
-        f"{axis}: number of images by label of {truth} (rows) and of {instrument} (columns)",
+        f"{axis}: number of images by label from {truth} (rows) and label from {instrument} "
+        "(columns)",
         (shorten(entry.truth, 40), *values, "unlabeled", "agreement"),
         tuple(rows),
         shaded=True,
@@ -374,16 +375,16 @@ def confusion(entry: Confusion) -> b.Table:
 
 
 def labelers(entries: Sequence[Confusion], level: float) -> b.Table:
-    """Return a table of how often each instrument's labels agree with the true values, per axis.
+    """Return a table of how often each instrument's labels agree with true values on each axis.
 
-    The share of agreement has a Wilson interval. Missing labels are counted apart.
+    Each share of agreement has a Wilson interval. Missing labels are left out of it.
 
     Parameters
     ----------
     entries
         Comparisons of labels from all instruments with true values.
     level
-        Level of the intervals.
+        Confidence level of the intervals, in (0, 1).
     """
     rows: list[tuple[b.Content, ...]] = []
     for entry in sorted(entries, key=lambda entry: entry.axis):
@@ -403,14 +404,14 @@ def labelers(entries: Sequence[Confusion], level: float) -> b.Table:
     truth = shorten(entries[0].truth, 40)
     columns = ("instrument", "axis", f"agreement with {truth} ({percent(level)} CI)")
     return b.Table(
-        f"Agreement of instruments with {truth}, over the images that they labeled",
+        f"Agreement between instruments and {truth}, over the images that the instruments labeled",
         (*columns, "least recognized value", "labeled images"),
         tuple(rows),
     )
 
 
 def _least_recognized(entry: Confusion) -> str:
-    """Describe the true value for which the share of correct labels is smallest."""
+    """Return the true value with the smallest share of correct labels, and this share."""
     totals = entry.table.sum(axis=1)
     shares = {}
     for place, value in enumerate(entry.values):

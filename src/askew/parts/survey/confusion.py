@@ -1,4 +1,4 @@
-"""Errors of instruments, from a comparison with human labels or reported by the instruments."""
+"""Obtain labeling errors of instruments, from human labels or from the instruments themselves."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from askew.plan import PromptPlan
 from askew.types import MISSING_REASONS, Axis, Missing, Picture, record
 
 Errors = Mapping[tuple[str, str], NDArray[np.int64]]
-"""For each instrument and axis, counts with a row per true value and a column per label."""
+"""For each instrument and axis, counts of images: one row per true value, one column per label."""
 
 
 @record
@@ -23,7 +23,7 @@ class Confusion:
     Attributes
     ----------
     axis, instrument : str
-        Axis and instrument of the labels.
+        Axis of the labels, and instrument that gave them.
     truth : str
         Instrument whose labels are the true values. These are human labels.
     values : tuple of str
@@ -31,7 +31,7 @@ class Confusion:
     counts : tuple of tuple of int
         Counts of images, with a row per true value and a column per label.
     missing : mapping
-        Number of images that the instrument did not label, per true value and reason.
+        Number of images that the instrument did not label, keyed by true value and reason.
     """
 
     axis: str
@@ -43,12 +43,12 @@ class Confusion:
 
     @property
     def table(self) -> NDArray[np.int64]:
-        """The counts as an array of shape (true values, labels)."""
+        """Counts as an array of shape (true values, labels)."""
         return np.array(self.counts, dtype=np.int64)
 
 
 def confusion(sets: Iterable[ObservedSet], axis: Axis, instrument: str, truth: str) -> Confusion:
-    """Count the labels for each true value, over the images that have a true value.
+    """Count the labels of images with each true value.
 
     Raises
     ------
@@ -98,9 +98,9 @@ def confusions(
     sets: Mapping[str, Sequence[ObservedSet]],
     instruments: Sequence[str],
 ) -> tuple[Confusion, ...]:
-    """Compare all instruments with the first human labels, on axes that both labeled.
+    """Compare each instrument's labels with the first human labels, on axes that have both.
 
-    The result is empty without human labels.
+    The result is empty if there are no human labels.
     """
     truth = next(filter(is_by_people, instruments), None)
     if truth is None:
@@ -122,12 +122,12 @@ def sampled_errors(
     sets: Iterable[ObservedSet],
     instruments: Mapping[str, VQA],
 ) -> Errors:
-    """Return the errors of instruments, measured against human labels of a sample of the images.
+    """Return the errors of instruments, as measured with human labels of a sample of the images.
 
     Parameters
     ----------
     entries
-        Comparisons of instruments with human labels, per axis.
+        Comparisons of instruments with human labels, one per axis.
     axes
         Axes by name.
     sets
@@ -199,14 +199,14 @@ def calibrations(prompts: Sequence[PromptPlan], instruments: Mapping[str, VQA]) 
 
 
 def calibration(name: str, instrument: object, axes: Iterable[Axis]) -> Errors:
-    """Return the error counts that an instrument reports on axes.
+    """Return an instrument's own error counts on axes, if it reports any.
 
     Parameters
     ----------
     name
         Name of the instrument.
     instrument
-        The instrument, which need not report errors.
+        Instrument, which need not report error counts.
     axes
         The axes.
     """

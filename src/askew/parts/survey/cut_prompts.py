@@ -1,4 +1,4 @@
-"""Check for prompts that a model cuts off before the stated value, so that no image shows it."""
+"""Find prompts that a model cuts off before the stated value, so that no image can show it."""
 
 import re
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from askew.plan import PromptPlan
 
 
 def check_values_received(model: Model, prompts: Iterable[PromptPlan]) -> None:
-    """Check that a model receives the value of every counterfactual prompt.
+    """Check that a model receives the value stated in each counterfactual prompt.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def check_values_received(model: Model, prompts: Iterable[PromptPlan]) -> None:
     Raises
     ------
     UsageError
-        If the model cuts the prompts for two values of an axis to the same text.
+        If the model cuts off the prompts for two values of an axis so that the same text remains.
     """
     for planned in prompts:
         for axis in planned.axes:
@@ -30,7 +30,7 @@ def check_values_received(model: Model, prompts: Iterable[PromptPlan]) -> None:
 
 
 def _check_axis(model: Model, axis: str, texts: Iterable[str]) -> None:
-    """Raise UsageError if a model receives the same text for two prompts of an axis."""
+    """Raise UsageError if a model receives the same text from two prompts of an axis."""
     received: dict[str, str] = {}
     for text in dict.fromkeys(texts):
         first = received.setdefault(_received(model, text), text)

@@ -1,4 +1,4 @@
-"""First screen of pages about labels: shares, sorted images, and a matrix of prompts and axes."""
+"""Build the first screens of pages on labels: shares, sorted images, and a matrix of prompts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
@@ -18,17 +18,17 @@ from askew.types import Estimate
 
 ALL_SHOWN = 60
 FIRST_SHOWN = 48
-"""Maximum size of a set that is shown completely, and number of images shown from larger sets."""
+"""Maximum number of images shown from a set. All images of smaller sets are shown."""
 
 MATRIX_ROWS = 12
 STRIP = 5
-"""Maximum number of rows in a matrix, and number of images next to each row."""
+"""Maximum number of rows in a matrix, and number of images beside each row."""
 
 NO_LABEL = "no label"
 
 
 def shares_chart(entries: Sequence[SetShares], link: Link) -> b.ValueChart:
-    """Return a chart of one image set's shares on all axes, significant axes first.
+    """Return a chart of an image set's shares on all axes, significant axes first.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def shares_chart(entries: Sequence[SetShares], link: Link) -> b.ValueChart:
 def images_by_label(
     media: Media, image_set: PictureSet, entry: SetShares, label: str = ""
 ) -> b.SortedImages:
-    """Return the images of a set, sorted by their label on an axis.
+    """Return a block with the images of a set, sorted by their label on an axis.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def images_by_label(
     entry
         Shares of the set on the axis, from the first instrument's labels.
     label
-        Name of the set, if there are several sets.
+        Name of the set; "" if there is only one set.
     """
     column = label_column(media, image_set, entry, label)
     shown = sum(len(group.shots) for group in column.groups)
@@ -76,7 +76,7 @@ def images_by_label(
     caption = f"All {total}, sorted by {axis} label"
     if shown < total:
         caption = f"{shown} of {total:,}, sorted by {axis} label"
-    note = f"Labeled by {shorten(entry.instrument, 40)}, which makes errors."
+    note = f"Labeled by {shorten(entry.instrument, 40)}, which makes labeling errors."
     return b.SortedImages(caption, (column,), note)
 
 
@@ -88,16 +88,17 @@ def label_column(
     note: str = "",
     most: int | None = None,
 ) -> b.ImageColumn:
-    """Return the images of a set in groups with the same label, largest group first.
+    """Return a column with the images of a set, grouped by label, largest group first.
 
     Parameters
     ----------
     media, image_set, entry
-        Run that holds the images, the set, and its shares on an axis.
+        Run that holds the images, image set, and shares of the set on an axis.
     label, note
-        Name of the set, and small text after it.
+        Name of the set, and small text after the name.
     most
-        Number of images. By default, all images of a small set are shown.
+        Number of images. By default, all images of a small set, or the first images of a larger
+        set.
     """
     if most is None:
         most = ALL_SHOWN if len(image_set.pictures) <= ALL_SHOWN else FIRST_SHOWN
@@ -135,7 +136,7 @@ def label_column(
 def shots_by_label(
     media: Media, image_set: PictureSet, axis: str, most: int, place: str
 ) -> dict[str | None, list[b.Thumbnail]]:
-    """Return thumbnails of a set's first images, keyed by label; the key None has unlabeled images.
+    """Return thumbnails of a set's first images, keyed by label; None if unlabeled.
 
     Parameters
     ----------
@@ -144,7 +145,7 @@ def shots_by_label(
     most
         Number of images.
     place
-        Words that name the set in the alternative texts, such as "of a photo of a nurse".
+        Words that identify the set in the alternative texts, such as "of a photo of a nurse".
     """
     labels = (image_set.labels or {}).get(axis, ())
     by_label: dict[str | None, list[b.Thumbnail]] = {}
@@ -164,7 +165,7 @@ def prompt_matrix(
     together: Sequence[SetShares] = (),
     together_link: str | None = None,
 ) -> b.ScoreMatrix:
-    """Return a matrix of the most over-represented value on each axis in each image set.
+    """Return a matrix that shows each image set's most over-represented value on each axis.
 
     Parameters
     ----------
@@ -177,7 +178,7 @@ def prompt_matrix(
     link
         Function that returns the anchor of the details of an entry.
     together, together_link
-        Shares of all prompts together, and the anchor of the details on them.
+        Shares in all prompts together, and the anchor of the section with details on these shares.
     """
     ordered = leads(entries)
     axes = _axes_by_bias(ordered)
@@ -208,7 +209,7 @@ def prompt_matrix(
 
 
 def _matrix_note(places: int) -> str:
-    order = "Prompts and axes with the largest deviations come first."
+    order = "Matrix in which prompts and axes with the largest deviations come first."
     if places > MATRIX_ROWS:
         return f"{order} {places - MATRIX_ROWS} more follow below."
     return order
@@ -217,7 +218,7 @@ def _matrix_note(places: int) -> str:
 def _rows_together(
     together: Sequence[SetShares], axes: Sequence[str], link: str | None
 ) -> list[b.MatrixRow]:
-    """Return the matrix rows for all prompts together, one for each condition."""
+    """Return the matrix rows for all prompts together, one per condition."""
     ordered = leads(together)
     names = list(dict.fromkeys(entry.set for entry in ordered))
     rows = []
@@ -232,7 +233,7 @@ def _rows_together(
 
 
 def _axes_by_bias(entries: Iterable[SetShares]) -> list[str]:
-    """Return the axes in order of decreasing number of significant sets."""
+    """Sort the axes by decreasing number of significant sets."""
     biased: dict[str, int] = {}
     for entry in entries:
         biased[entry.axis] = biased.get(entry.axis, 0) + (is_biased(entry) is True)
@@ -240,7 +241,7 @@ def _axes_by_bias(entries: Iterable[SetShares]) -> list[str]:
 
 
 def _cell(entry: SetShares | None, link: Callable[[SetShares], str | None]) -> b.MatrixCell | None:
-    """Return a cell with the most over-represented value of an entry, shaded by its deviation."""
+    """Return a cell with an entry's most over-represented value, shaded by the deviation."""
     if entry is None:
         return None
     labeled = sum(entry.counts.values())
@@ -263,7 +264,7 @@ def _cell(entry: SetShares | None, link: Callable[[SetShares], str | None]) -> b
 
 
 def relative_deviation(entry: SetShares) -> float:
-    """Return the total variation distance from the reference, as a share of its maximum.
+    """Return the total variation distance from the reference, divided by its maximum.
 
     Parameters
     ----------
@@ -308,7 +309,7 @@ def _strips(
 
 
 def common_start(texts: Sequence[str]) -> str:
-    """Return the words that all texts have in common at their beginning.
+    """Return the words with which all texts begin.
 
     Parameters
     ----------

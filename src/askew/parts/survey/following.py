@@ -1,8 +1,8 @@
-"""Comparison of images with the values that the mitigations of a model request.
+"""Compare the labels of images with the values that a model's mitigations request.
 
-A mitigation file states the shares that it requests. But the file may be damaged, its words may be
-replaced, or a model may not follow it. askew therefore compares the labels of the images with the
-requests.
+A mitigation file states the shares that it requests. However, the file may be damaged, its words
+may be replaced, or a model may not follow it. askew therefore compares the labels of the images
+with the requests.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from askew.store.keys import picture_seed
 from askew.types import Estimate, Missing, record
 
 Requests = Mapping[str, Sequence[str | None]]
-"""For each axis, the value that is requested for each image of a prompt; None for no request."""
+"""For each axis, the value requested for each image of a prompt; None if no value is requested."""
 
 Targets = Mapping[str, Mapping[str, float]]
 """For each axis, the target share of each value."""
@@ -45,21 +45,20 @@ class Following:
     Attributes
     ----------
     prompt, axis, instrument : str
-        The prompt, the axis, and the instrument that labels the images.
+        Prompt, axis, and the instrument that labels the images.
     asked : mapping of value to float
-        Target shares of the mitigation. If it has no target shares, the shares of the requested
-        values.
+        Target shares of the mitigation or, if it has none, the shares of the requested values.
     requested : mapping of value to int
-        Number of labeled images for which the value is requested.
+        Number of labeled images for which each value is requested.
     labeled : mapping of value to int
-        Number of the same images that have each label.
+        Number of these images that have each label.
     followed : Estimate
         Share of these images that have the requested label. `null` is the share that is expected by
         chance.
     verdict : str
         "followed", "fewer_than_asked", "no_more_than_by_chance" or "less_than_by_chance".
     fewer : tuple of str
-        Values that are significantly less frequent than asked.
+        Values that are significantly less frequent than requested.
     """
 
     prompt: str
@@ -74,14 +73,14 @@ class Following:
 
 
 def requests_of(prompt: str, model: object, images: int, seed: int) -> dict[str, list[str | None]]:
-    """Return the value that a model's mitigations request for each image, keyed by axis.
+    """Return, for each axis, the value that a model's mitigations request for each image.
 
     Parameters
     ----------
     prompt
         Text of the prompt.
     model
-        The model. A model without mitigations requests nothing.
+        The model. If it has no mitigations, nothing is requested.
     images
         Number of images of the prompt.
     seed
@@ -121,7 +120,7 @@ def following_of_plan(
     plan
         Plan of the run.
     model
-        The model. A model without mitigations requests nothing.
+        The model. If it has no mitigations, nothing is requested.
     observed
         Image sets of each prompt, baseline set first.
     """
@@ -138,7 +137,7 @@ def following_of_plan(
 
 @dataclass(frozen=True, slots=True)
 class ImageRequests:
-    """Values requested for the images of a prompt, and the target shares for all prompts."""
+    """Values requested for the images of a prompt, and target shares for all prompts."""
 
     requests: Requests
     targets: Targets
@@ -147,7 +146,7 @@ class ImageRequests:
 def following(
     prompt: PromptPlan, observed: ObservedSet, asked: ImageRequests, instrument: str, level: float
 ) -> Iterator[Following]:
-    """Yield the comparison of labels with requests, for each axis that has labels and requests.
+    """Yield a comparison of labels with requests for each axis that has both.
 
     Parameters
     ----------
@@ -188,7 +187,7 @@ def following(
 def _table(
     values: Sequence[str], requests: Sequence[str | None], labels: Sequence[Answer]
 ) -> tuple[NDArray[np.int64], int]:
-    """Count images for each requested value and label, and images with a request but no label."""
+    """Count images per requested value and label, and images with a request but no label."""
     table = np.zeros((len(values), len(values)), dtype=np.int64)
     missing = 0
     for request, label in zip(requests, labels, strict=False):
@@ -202,14 +201,14 @@ def _table(
 
 
 def following_warnings(entries: Iterable[Following], name: str = "") -> list[str]:
-    """Return a sentence for each prompt and axis for which the images do not follow a mitigation.
+    """Return a warning for each prompt and axis on which images do not follow a mitigation.
 
     Parameters
     ----------
     entries
         Comparisons of labels with requests.
     name
-        Name of the run or technique, with which the sentences begin.
+        Name of the run or technique. If given, the warnings begin with it.
     """
     warnings = []
     for entry in entries:
@@ -241,14 +240,14 @@ def request_sentence(entry: Following) -> str:
 
 
 def request_blocks(entries: Sequence[Following], name: str = "") -> Iterator[b.Block]:
-    """Yield a table of requested values and the images that follow them, for each prompt and axis.
+    """Yield a list with the requested values and how many images follow, per prompt and axis.
 
     Parameters
     ----------
     entries
         Comparisons of labels with requests.
     name
-        Name of the run, if there are several.
+        Name of the run; "" if there is only one run.
     """
     sentences = []
     several = len({entry.prompt for entry in entries}) > 1

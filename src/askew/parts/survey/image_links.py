@@ -1,4 +1,7 @@
-"""Queries for the images that numbers and phrases count. The web app links to these images."""
+"""Build queries for the images that a number or phrase counts.
+
+The web app links to these images.
+"""
 
 from askew.pages.blocks import ImageQuery, PhraseLink
 from askew.parts.survey.over_prompts import SharesOverPrompts
@@ -8,7 +11,7 @@ from askew.types import Missing
 
 
 def image_query(entry: SetShares, value: str = "") -> ImageQuery:
-    """Return a query for the images of a set, or for its images with the label `value`."""
+    """Return a query for all images of a set, or for those with the label `value`."""
     return ImageQuery(
         prompt="" if isinstance(entry, SharesOverPrompts) else entry.prompt,
         set=entry.set,
@@ -19,7 +22,7 @@ def image_query(entry: SetShares, value: str = "") -> ImageQuery:
 
 
 def share_link(entry: SetShares) -> tuple[PhraseLink, ...]:
-    """Return the phrase of the sentence on a set that counts the images with the leading value."""
+    """Return a link for the phrase that counts the images with a set's leading value."""
     if isinstance(entry.distance, Missing):
         return ()
     return (PhraseLink(most_seen(entry), image_query(entry, entry.leading)),)

@@ -1,4 +1,4 @@
-"""Instruments of a plan: how they are loaded and identified, and warnings about unsuitable ones."""
+"""Load and identify the instruments of a plan, and warn about unsuitable instruments."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from askew.plan import Plan
 
 LABELS = "labels"
 STUDY = "study"
-"""Provider of labels that raters gave in a study."""
+"""Name of the provider of labels that raters gave in a study."""
 
 STUDIO = "studio"
 MOST_NAMED = 12
@@ -37,25 +37,25 @@ def load_instruments(
     Parameters
     ----------
     names
-        Values of `--vqa`. Human labels come with the collection.
+        Values of `--vqa`. The name "labels" stands for the human labels of the collection.
     source
-        The model or the collection of images.
+        Model or collection from which the images come.
     aliases, values
         Spellings and values of human labels.
     settings
-        Settings of the instrument, if there is only one. With several instruments, keys have the
-        form PROVIDER:SETTING.
+        Settings of the instruments. If there are several instruments, keys have the form
+        PROVIDER:SETTING.
 
     Raises
     ------
     UsageError
-        If a setting belongs to no instrument or to several, or `labels` is used with a model.
+        If a setting cannot be assigned to an instrument, or if `labels` is used with a model.
     """
     of_instruments = _settings_by_instrument(names, settings or {})
     if LABELS in names and not isinstance(source, Collection):
         raise UsageError(
-            "--vqa labels needs images with human labels. Name their folder with "
-            "--model folder/PATH"
+            "--vqa labels needs images with human labels. Give their folder with --model "
+            "folder/PATH"
         )
     of_labels = {"collection": source, "aliases": aliases, "values": values or None}
     loaded = {name: registry.vqa(name, **of_instruments.get(name, of_labels)) for name in names}
@@ -64,13 +64,13 @@ def load_instruments(
 
 
 def _check_first(instruments: Mapping[str, VQA]) -> None:
-    """Raise UsageError if the first instrument labels an uneven sample of the images."""
+    """Raise UsageError if the first instrument labels only an uneven sample of the images."""
     first = next(iter(instruments.values()), None)
     if isinstance(first, SampledLabels) and first.sample_warning:
         others = [name for name in instruments if not is_by_people(name)]
         order = ",".join([*(others or ["INSTRUMENT"]), first.name])
         raise UsageError(
-            f"{first.name} cannot be the first instrument: {first.sample_warning}. Name another "
+            f"{first.name} cannot be the first instrument: {first.sample_warning}. Put another "
             f"instrument first: --vqa {order}"
         )
 
@@ -78,7 +78,7 @@ def _check_first(instruments: Mapping[str, VQA]) -> None:
 def _settings_by_instrument(
     names: Sequence[str], settings: Mapping[str, Setting]
 ) -> SettingsByInstrument:
-    """Assign each setting to the instruments that it is meant for. Labels have no settings."""
+    """Assign each setting to the instruments to which it applies. Human labels have no settings."""
     assigned: SettingsByInstrument = {name: {} for name in names if name != LABELS}
     for key, value in settings.items():
         provider, colon, setting = key.rpartition(":")
@@ -95,7 +95,7 @@ def _settings_by_instrument(
 
 
 def is_by_people(name: str) -> bool:
-    """Check whether an instrument answers with labels that people gave."""
+    """Check whether an instrument's labels were given by people."""
     return name == LABELS or _provider(name) == STUDY
 
 
@@ -125,14 +125,14 @@ def captioner_of(instruments: Iterable[str]) -> str | None:
 def identity_of(source: Source, settings: Mapping[str, Setting]) -> Identity:
     """Return the name, revision and settings of a source of images.
 
-    If the source is a collection, it has these `settings`.
+    If the source is a collection, `settings` are its settings.
     """
     of_source = source.settings if isinstance(source, Model) else settings
     return Identity(source.name, source.revision, dict(of_source))
 
 
 def fingerprints(instruments: Mapping[str, VQA], embedder: Embedder | None = None) -> Instruments:
-    """Return the instruments of a run, keyed by fingerprint."""
+    """Return the fingerprints of a run's instruments, keyed by name."""
     of_vqa = {name: vqa.fingerprint for name, vqa in instruments.items()}
     of_embedder = None if embedder is None else {embedder.name: embedder.fingerprint}
     return Instruments(of_vqa, of_embedder)
@@ -141,7 +141,7 @@ def fingerprints(instruments: Mapping[str, VQA], embedder: Embedder | None = Non
 def source_warnings(
     texts: Sequence[str], source: Source, instruments: Mapping[str, VQA]
 ) -> list[str]:
-    """Return warnings about words that the model ignores, or about a collection and its labels."""
+    """Return warnings about words that a model ignores, or about a collection and its labels."""
     if isinstance(source, Model):
         return unknown_words(source, texts)
     warnings: list[str] = []
@@ -152,7 +152,7 @@ def source_warnings(
 
 
 def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
-    """Return warnings about words that a model does not know, or seldom renders."""
+    """Return warnings about words that a model does not know or rarely renders."""
     reason = "ignores these words because it does not know them"
     if cuts_prompts(model):
         reason = "cuts these words off the end of prompts that are longer than it can receive"
@@ -168,7 +168,7 @@ def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
 
 
 def cuts_prompts(model: Model) -> bool:
-    """Check whether a model's unknown words are unknown because the model cuts them off prompts."""
+    """Check whether unknown words are words that the model cuts off the end of prompts."""
     return bool(getattr(model, "cuts_prompts", False))
 
 
@@ -182,23 +182,25 @@ def _words_warning(model: str, predicate: str, words_by_text: Mapping[str, Seque
 
 
 STUDIO_WARNINGS = {
-    "vqa": "the studio VQA is trained on studio drawings only: its labels of {} are meaningless",
+    "vqa": (
+        "the studio VQA was trained only on studio drawings, so its labels for {} are meaningless"
+    ),
     "embedder": (
-        "the studio embedder is trained on studio drawings only: "
-        "scores from its vectors of {} are meaningless"
+        "the studio embedder was trained only on studio drawings, so scores from its embeddings "
+        "of {} are meaningless"
     ),
 }
-"""Warnings by kind of instrument."""
+"""Warnings, keyed by the kind of instrument."""
 
 
 SERVED = "openai/"
-"""Prefix of the names of models that `askew serve-model` may serve."""
+"""Prefix in the names of models that `askew serve-model` may serve."""
 
 
 def studio_warnings(
     makers: Iterable[str], vqa: Iterable[str] | None = None, embedder: Iterable[str] | None = None
 ) -> list[str]:
-    """Return a warning for each kind of studio instrument that labels images from other models.
+    """Return a warning for each kind of studio instrument used on images from elsewhere.
 
     Parameters
     ----------
@@ -224,6 +226,6 @@ def studio_warnings(
 def is_studio(name: str) -> bool:
     """Check whether a model or an instrument belongs to the studio, such as studio/balanced.
 
-    A served model of the studio, such as openai/studio/planted, also belongs to the studio.
+    A studio model behind a server, such as openai/studio/planted, also belongs to the studio.
     """
     return re.split("[/ ]", name.removeprefix(SERVED), maxsplit=1)[0] == STUDIO

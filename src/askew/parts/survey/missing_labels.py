@@ -1,7 +1,7 @@
-"""Tests whether an instrument leaves images of some sets, prompts or people unlabeled more often.
+"""Test whether an instrument leaves images of some sets, prompts or people unlabeled more often.
 
-A face detector misses more faces in profile and small faces. If such faces are more frequent for
-some values, the shares in the labeled images are biased.
+For example, a face detector more often misses small faces and faces in profile. If such faces are
+more frequent for some values, the shares in the labeled images are biased.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,15 +20,15 @@ from askew.parts.survey.observed import ObservedSet
 from askew.types import Missing, Picture, record
 
 PROMPT = "prompt"
-"""Name of the axis of tests that compare the baseline images of all prompts."""
+"""Name used as the axis of tests that compare the baseline images of all prompts."""
 
 UNASKED = ("not_asked", "copy")
-"""Reasons for a missing label that mean that no label was requested."""
+"""Reasons for a missing label that apply if no label was requested."""
 
 
 @record
 class MissingLabels(MissingPictures):
-    """Test whether an instrument's labels are missing more often for some images than for others.
+    """Test of whether labels are missing more often for some images than for others.
 
     Attributes
     ----------
@@ -37,8 +37,8 @@ class MissingLabels(MissingPictures):
     labeled : str
         Axis on which labels are missing.
     truth : str or None
-        Instrument with the human labels that distinguish the images. None if image sets or prompts
-        distinguish them.
+        Name of the human labels by which the images are compared. None if image sets or prompts are
+        compared.
     """
 
     instrument: str
@@ -51,8 +51,8 @@ def missing_labels(
 ) -> tuple[MissingLabels, ...]:
     """Compare missing labels between image sets, prompts, and images with different true values.
 
-    Axes on which an instrument labels the same images share one entry. True values are human
-    labels. Missing human labels are not tested.
+    If an instrument labels the same images on several axes, these axes share one entry. True values
+    are human labels. Missing human labels are not tested.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def _tables_of_prompts(sets: Mapping[str, Sequence[ObservedSet]]) -> Iterator[Co
 def _tables(
     prompt: str | None, axis: str, members: Mapping[str, ObservedSet]
 ) -> Iterator[CountsOfSets]:
-    """Yield a table for each instrument and each axis that it labels in all sets."""
+    """Yield a table for each instrument and each axis that the instrument labels in all sets."""
     first = next(iter(members.values()), None)
     if first is None:
         return
@@ -105,7 +105,7 @@ def _tables(
 
 
 def _count(observed: ObservedSet, instrument: str, axis: str) -> MissingCount:
-    """Count the missing labels and the requested labels for the images of a set that exist."""
+    """Count the missing and the requested labels for the existing images of a set."""
     labels = [
         label
         for picture, label in zip(observed.pictures, observed.values[instrument][axis], strict=True)
@@ -128,7 +128,10 @@ def _tables_of_people(confusions: Iterable[Confusion]) -> Iterator[CountsOfSets]
 
 
 def _distinct(tables: Iterable[CountsOfSets]) -> list[CountsOfSets]:
-    """Return the tables. Of tables that differ only in the labeled axis, return the first."""
+    """Return the tables.
+
+    Return the tables, but only the first of those that differ only in the labeled axis.
+    """
     distinct: dict[object, CountsOfSets] = {}
     for identifiers, counts in tables:
         others = tuple(text for name, text in identifiers.items() if name != "labeled")

@@ -1,6 +1,7 @@
-"""Tests whether images are missing more often in some sets than in others.
+"""Test whether images are missing more often in some sets than in others.
 
-A safety checker may hide the images of one group. Shares of the remaining images are then biased.
+For example, a safety checker may block the images of one group. The shares in the remaining images
+are then biased.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ class MissingCount:
 
     @classmethod
     def of(cls, pictures: Sequence[object]) -> Self:
-        """Count the missing images and all images in a sequence, ignoring repeated images."""
+        """Count the missing images and all images in a sequence, excluding repeated images."""
         distinct = [picture for picture in pictures if not is_copy(picture)]
         missing = sum(isinstance(picture, Missing) for picture in distinct)
         return cls(missing=missing, planned=len(distinct))
@@ -40,17 +41,17 @@ class MissingPictures:
     Attributes
     ----------
     prompt : str or None
-        The prompt of the sets.
+        Prompt of the sets.
     axis : str
-        The axis whose values distinguish the sets.
+        Axis by whose values the sets differ.
     counts : mapping of value to MissingCount
         Missing and planned images of each set.
     chi2, dof, p, cramers_v : float
-        Result of the test. Where expected counts are small, p comes from permutations.
+        Result of the test. If expected counts are small, p is computed from permutations.
     draws : int
         Number of permutations.
     q : float
-        p after Benjamini-Hochberg correction over all entries of a run.
+        q-value, corrected over all entries of a run (Benjamini-Hochberg).
     """
 
     prompt: str | None
@@ -84,12 +85,12 @@ def missing_pictures(
 def sets_by_axis(
     sets: Mapping[str, Sequence[ObservedSet]],
 ) -> Iterator[tuple[str, str, dict[str, ObservedSet]]]:
-    """Yield each prompt and axis, with the baseline set and the axis's image sets, keyed by value.
+    """Yield a table for each prompt and axis, with the baseline set and the axis's image sets.
 
     Parameters
     ----------
     sets
-        The image sets by prompt.
+        Image sets, keyed by prompt.
     """
     for prompt, observed_sets in sets.items():
         axes = [observed.prompt.axis for observed in observed_sets if observed.prompt.axis]
@@ -103,15 +104,15 @@ def sets_by_axis(
 
 
 def uneven(kind: type[U], tables: Sequence[CountsOfSets], scoring: Scoring) -> tuple[U, ...]:
-    """Test each table of missing images. All tests form one family of q-values.
+    """Test each table of missing images, with q-values corrected over all tables.
 
     Parameters
     ----------
     kind
         Record of the results.
     tables
-        Tables of counts, and the fields of `kind` that identify them. A table without a missing
-        image, or without an existing image, is left out.
+        Tables of counts, and the fields of `kind` that identify them. A table is left out if no
+        image is missing or all images are.
     scoring
         Seed of the permutations.
     """
@@ -125,7 +126,7 @@ def uneven(kind: type[U], tables: Sequence[CountsOfSets], scoring: Scoring) -> t
 
 
 def _can_differ(counts: Mapping[str, MissingCount]) -> bool:
-    """Check that a table has two sets, a missing image and an existing image."""
+    """Check whether a table has two sets or more, a missing image, and an existing image."""
     planned = [count for count in counts.values() if count.planned]
     missing = sum(count.missing for count in planned)
     return len(planned) > 1 and 0 < missing < sum(count.planned for count in planned)

@@ -1,4 +1,4 @@
-"""Image sets with the labels of their images: the common input of all methods."""
+"""Image sets and the labels of their images, which are the common input of all methods."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ AnswersByPicture = Mapping[str, Sequence[Answer]]
 class ObservedSet:
     """The images of a prompt, and their labels.
 
-    A missing image is missing for all instruments, with the same reason.
+    A missing image is missing for all instruments, for the same reason.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class ObservedSet:
     pictures : tuple of Picture or Missing
         The images.
     values : mapping
-        Labels in the order of `pictures`, keyed by instrument and axis.
+        Labels, keyed by instrument and axis, in the order of `pictures`.
     captions : tuple of Answer
         Captions in the order of `pictures`.
     """
@@ -56,11 +56,11 @@ class ObservedSet:
         return [tally[value] for value in axis.values]
 
     def missing(self, instrument: str, axis: Axis) -> dict[MissingReason, int]:
-        """Count the images without a label on an axis, per reason."""
+        """Count the images without a label on an axis, keyed by reason."""
         return tally_missing(self.values[instrument][axis.name])
 
     def missing_labels(self, instrument: str, axis: Axis) -> tuple[MissingItem, ...]:
-        """Return examples of existing images without a label on an axis, for each reason."""
+        """Return, for each reason, examples of existing images without a label on an axis."""
         labels = self.values[instrument][axis.name]
         named = []
         for number, (picture, label) in enumerate(zip(self.pictures, labels, strict=True), 1):
@@ -69,7 +69,7 @@ class ObservedSet:
         return missing_items(named)
 
     def picked(self, places: Iterable[int]) -> Self:
-        """Return a set that contains only the images at the given positions, and their labels."""
+        """Return the set, reduced to the images at the given positions and their labels."""
         chosen = list(places)
         values = {}
         for instrument, by_axis in self.values.items():
@@ -93,14 +93,14 @@ def observe(
     answers: Mapping[str, AnswersByPicture],
     captioner: str | None,
 ) -> ObservedSet:
-    """Return an image set, built from an instrument's raw answers.
+    """Build an image set from the raw answers of instruments.
 
     Parameters
     ----------
     prompt, pictures, axes
-        The prompt, its images, and the axes that were asked.
+        Prompt, its images, and the axes about which the instruments were asked.
     answers
-        Answers to the axes' questions in order, keyed by instrument and image id.
+        Answers to the axes' questions, in order, keyed by instrument and image id.
     captioner
         Instrument whose last answer about each image is a caption. None means no caption.
     """
@@ -136,12 +136,12 @@ def _labels_by_axis(
 
 
 def axis_answers(axes: Sequence[Axis], row: Sequence[Answer]) -> dict[str, Answer]:
-    """Return the label on each axis from the answers about an image.
+    """Derive the label on each axis from the answers about an image.
 
     Parameters
     ----------
     axes
-        The axes that were asked.
+        Axes about which the instrument was asked.
     row
         Answers in the order of the axes' questions. Further answers may follow.
     """
@@ -155,7 +155,7 @@ def axis_answers(axes: Sequence[Axis], row: Sequence[Answer]) -> dict[str, Answe
 
 
 def tally_missing(answers: Iterable[object]) -> dict[MissingReason, int]:
-    """Count missing answers for each reason, in alphabetical order of the reasons.
+    """Count missing answers per reason, in alphabetical order of the reasons.
 
     Repeated images are not counted, because their answers are not missing.
     """

@@ -1,4 +1,4 @@
-"""Axes with open answers: questions without fixed values, as in TIBET (appendix 9.2)."""
+"""Replace the questions about axes with open-ended questions, as in TIBET (appendix 9.2)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,13 +9,13 @@ from askew.types import Axis, Question
 
 
 def with_open_question(axis: Axis) -> Axis:
-    """Return an axis without values, which asks TIBET's question instead of its own questions."""
+    """Return the axis without values, with TIBET's question instead of its own questions."""
     question = Question(table_question(axis.name), (), axis.name)
     return replace(axis, values=(), questions=(question,))
 
 
 def check_open_answers(reference: Sequence[str]) -> None:
-    """Raise an error if references are given for axes with open answers.
+    """Raise UsageError if references are given for axes with open answers.
 
     Parameters
     ----------
@@ -29,6 +29,6 @@ def check_open_answers(reference: Sequence[str]) -> None:
     """
     if reference:
         raise UsageError(
-            "--reference gives shares to values, but --open-answers has no fixed values. "
-            "Leave one of the two options out"
+            "--reference sets shares of values, but open answers have no fixed values. Leave out "
+            "--reference or --open-answers"
         )

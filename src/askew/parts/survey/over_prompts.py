@@ -1,7 +1,7 @@
-"""Shares in the images of all prompts together, and how these shares differ between conditions.
+"""Compute shares in the images of all prompts together, and their differences between conditions.
 
-One image per prompt is too little for a verdict on any single prompt, but with many prompts it may
-suffice for a verdict on all prompts together.
+A single image per prompt is not enough for a verdict on any one prompt, but if there are many
+prompts, it may be enough for a verdict on all prompts together.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,23 +28,24 @@ from askew.stats.over_prompts import (
 from askew.stats.prompt_pairs import FEWEST_PAIRS, PromptPairs
 from askew.types import Estimate, Missing, grouped, record
 
-NO_DEVIATIONS = "deviations of several prompts together are not compared"
+NO_DEVIATIONS = "deviations in the images of several prompts together are not compared"
 
 
 @record
 class SharesOverPrompts(SetShares):
     """Shares of an instrument's labels on an axis, in the images of all prompts together.
 
-    `prompt` is a text such as "26 prompts together", `reference` the mean of the prompts'
-    references, and `set` the condition. The images are clustered by prompt.
+    `prompt` is a text such as "26 prompts together", `reference` is the mean of the prompts'
+    references, and `set` is the condition. Intervals and tests take into account that the images
+    are clustered by prompt.
 
     Attributes
     ----------
     prompts : int
         Number of prompts with labeled images.
     independent_images : int
-        Number of independent images that would give the same sampling error. It is lower than the
-        number of images if the shares differ between prompts by more than chance.
+        Number of independent images that would have the same sampling error. This number is smaller
+        than the number of images if the shares differ between prompts by more than chance.
     """
 
     prompts: int = 0
@@ -59,7 +60,7 @@ class SharesOverPrompts(SetShares):
 def over_prompts(
     entries: Iterable[SetShares], scoring: Scoring, errors: Errors
 ) -> list[SharesOverPrompts]:
-    """Return the shares of all prompts together, for each condition, axis and instrument.
+    """Compute the shares in the images of all prompts together, per condition, axis and instrument.
 
     q-values are added later (`verdicts.with_verdicts`).
 
@@ -76,7 +77,7 @@ def over_prompts(
 
 
 def _by_condition(entries: Iterable[SetShares]) -> Iterator[list[SetShares]]:
-    """Yield the entries for each condition, axis and instrument measured on several prompts."""
+    """Yield the entries of each condition, axis and instrument that has several prompts."""
     measured = [
         entry for entry in entries if entry.of_prompt and isinstance(entry.distance, Estimate)
     ]
@@ -89,7 +90,7 @@ def _by_condition(entries: Iterable[SetShares]) -> Iterator[list[SetShares]]:
 
 
 def _row(entries: Sequence[SetShares], scoring: Scoring, errors: Errors) -> SharesOverPrompts:
-    """Return the combined shares of entries with the same condition, axis and instrument."""
+    """Combine the shares of entries that have the same condition, axis and instrument."""
     first = entries[0]
     counts = _prompt_counts(entries)
     reference_images = _reference_images(entries)
@@ -150,13 +151,13 @@ def _prompt_counts(entries: Sequence[SetShares]) -> PromptCounts:
 
 
 def _reference_images(entries: Iterable[SetShares]) -> int | None:
-    """Return the number of images behind the references; None if the references are exact."""
+    """Return the number of images from which the references come; None if they are exact."""
     known = [entry.reference_images for entry in entries if entry.reference_images is not None]
     return sum(known) if known else None
 
 
 def _missing(entries: Iterable[SetShares]) -> dict[str, int]:
-    """Return the number of images without a label, per reason."""
+    """Return the number of images without a label, keyed by reason."""
     missing: dict[str, int] = {}
     for entry in entries:
         for reason, count in entry.missing.items():
@@ -181,10 +182,10 @@ def differences_over_prompts(
 ) -> list[SharesDifference]:
     """Return differences between conditions.
 
-    Sets are paired by prompt, and q-values are added later.
+    The sets are paired by prompt. q-values are added later.
 
     Conditions are compared if they have labels for at least `FEWEST_PAIRS` prompts. With fewer
-    prompts, a test that swaps the conditions of each prompt cannot be significant.
+    prompts, a test that swaps the two conditions within each prompt cannot be significant.
 
     Parameters
     ----------

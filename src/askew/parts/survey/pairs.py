@@ -1,4 +1,4 @@
-"""Pairs of images that have the same seed in two runs, with their labels."""
+"""Pair the labels of images that have the same seed in two runs."""
 
 from collections.abc import Sequence
 
@@ -15,12 +15,12 @@ SetPair = tuple[ObservedSet, ObservedSet]
 
 
 def paired_labels(sets: SetPair, axis: AxisPlan, instrument: str) -> PairedSets | None:
-    """Pair the labels on an axis by seed; None if a set has no label.
+    """Pair the labels of two sets on an axis by seed; return None if a set has no label.
 
     Parameters
     ----------
     sets
-        An image set of the second run, and the same image set of the first run.
+        An image set of the second run, and the corresponding image set of the first run.
     axis
         The axis.
     instrument
@@ -34,7 +34,7 @@ def paired_labels(sets: SetPair, axis: AxisPlan, instrument: str) -> PairedSets 
 
 
 def is_labeled(labels: Sequence[Answer]) -> NDArray[np.bool_]:
-    """Return a mask (images,) of the images that have a label."""
+    """Return a mask of shape (images,) that marks the images with a label."""
     return np.array([not isinstance(label, Missing) for label in labels], dtype=bool)
 
 
@@ -47,7 +47,10 @@ def indicators(labels: Sequence[Answer], axis: AxisPlan) -> NDArray[np.float64]:
 def paired_rows(
     sets: SetPair, rows: Sequence[ArrayLike], is_present: Sequence[NDArray[np.bool_]]
 ) -> PairedSets:
-    """Pair the rows of two image sets by seed. `rows` contains only images marked as present."""
+    """Pair the rows of two image sets by seed.
+
+    `rows` has a row only for images that are marked as present.
+    """
     seeds = []
     for observed, mask in zip(sets, is_present, strict=True):
         pictures = [

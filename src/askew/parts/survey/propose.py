@@ -1,4 +1,4 @@
-"""Construction of plans from requests: prompts with axes and counterfactuals, or a collection."""
+"""Build plans from requests: prompts with axes and counterfactuals, or a collection."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,21 +25,21 @@ P = TypeVar("P", bound=Plan)
 Proposal = list[AxisProposal] | LanguageModelError
 
 AXES_OF_PEOPLE = ("gender", "age", "ethnicity")
-"""Default axes of existing images, used without `--axes` and labels."""
+"""Default axes for existing images, used if neither `--axes` nor labels are given."""
 
 EXAMPLE_PROMPT = "a photo of a nurse"
 
 
 @dataclass(slots=True)
 class PlanDraft:
-    """Facts about a plan that the plan does not contain.
+    """Facts about a plan that are not part of the plan.
 
     Attributes
     ----------
     writer : Writer or None
         The prompt generator of the plan.
     failed : dict of prompt to str
-        Prompts for which there are no axes, and the reason.
+        Prompts without axes, each with the reason.
     """
 
     writer: Writer | None = None
@@ -53,9 +53,9 @@ class AxesRequest:
     Attributes
     ----------
     named : sequence of str or None
-        Axes given with the option `--axes`. None lets the prompt generator choose.
+        Axes given with `--axes`. If None, the prompt generator chooses.
     usual : sequence of str or None
-        Axes that the model suggests. They are used for the prompts that they fit.
+        Axes that the model suggests. Each is used for the prompts that it fits.
     """
 
     named: Sequence[str] | None
@@ -73,37 +73,37 @@ def survey_plan(
     draft: PlanDraft | None = None,
     **settings: object,
 ) -> P:
-    """Return the plan for a request.
+    """Return the plan for a request to survey images.
 
     Parameters
     ----------
     kind
         Class of the plan.
     prompts
-        Prompts. With a collection, these are prompts of the collection; by default, all its prompts
-        are planned.
+        Prompts. For a collection, prompts of the collection. By default, all its prompts are
+        planned.
     axes
         Names of axes. None lets the prompt generator choose.
     reference
         Values of `--reference`.
     asked
-        Function that takes an axis and returns the questions about it.
+        Function that takes an axis and returns the questions to ask about it.
     desk
         Settings of the prompt generator, and the store of its answers.
     draft
-        If given, prompts without axes are left out of the plan and recorded here. Otherwise they
-        are an error.
+        If given, prompts without axes are left out of the plan and recorded in the draft. Otherwise
+        they are an error.
     **settings
-        The other fields of the plan. Without `vqa`, the labels of a collection are used, or else
-        the studio VQA. Without `images`, the model may suggest a number of images. It may also
-        suggest axes for the lexicon.
+        Other fields of the plan. If `vqa` is missing, the default is the labels of a collection or,
+        if there are none, the studio VQA. If `images` is missing, the model may suggest a number of
+        images. The model may also suggest axes for the lexicon.
 
     Raises
     ------
     UsageError
         If the request cannot be planned.
     LanguageModelError
-        If the prompt generator gave no axes for a prompt.
+        If the prompt generator chose no axes for a prompt.
     """
     context = desk or ProposalContext()
     defaults = _plan_defaults()
@@ -146,22 +146,22 @@ def _is_lexicon(chosen: Mapping[str, Any]) -> bool:
 
 
 def _open_source(chosen: Mapping[str, Any]) -> Source | None:
-    """Open the plan's model now if it opens quickly, or if a paid language model will be used."""
+    """Open the plan's model early if it opens quickly, or if a paid language model will be used."""
     # A model that cannot be opened is an error before a paid language model is asked.
     open_source = open_model_if_fast if _is_lexicon(chosen) else open_model
     return open_source(chosen["model"], chosen["model_args"])
 
 
 def _chooses_axes_freely(chosen: Mapping[str, Any], context: ProposalContext) -> bool:
-    """Check whether the lexicon chooses the axes, without settings that restrict the choice."""
+    """Check whether the lexicon chooses the axes, and no setting restricts the choice."""
     return _is_lexicon(chosen) and {"axes", "axes_on"}.isdisjoint(context.settings)
 
 
 def _check_labels_are_used(chosen: Mapping[str, Any]) -> None:
-    """Raise UsageError for options about human labels if no instrument uses these labels."""
+    """Raise UsageError for options about human labels if no instrument uses such labels."""
     if LABELS not in chosen["vqa"] and (chosen["aliases"] or chosen["values"]):
         raise UsageError(
-            "--alias and --values describe human labels, but no human labels are used. "
+            "--alias and --values describe human labels, but no instrument uses human labels. "
             "Add --vqa labels"
         )
 
@@ -173,7 +173,7 @@ def _plan_prompts(
     context: ProposalContext,
     draft: PlanDraft | None,
 ) -> list[PromptPlan]:
-    """Plan the prompts for a model, with axes from the prompt generator."""
+    """Plan the prompts for a model, with axes chosen by the prompt generator."""
     if not prompts:
         raise UsageError(f'no prompt is given. Name one, such as "{EXAMPLE_PROMPT}"')
     notes = draft or PlanDraft()
@@ -208,9 +208,9 @@ def _report_failures(
     may_continue: bool,
     context: ProposalContext,
 ) -> None:
-    """Report prompts without axes; raise LanguageModelError unless the plan may leave them out."""
+    """Record prompts without axes in the draft; raise LanguageModelError if there is no draft."""
     reasons = "; ".join(f"{text!r}: {reason}" for text, reason in failed.items())
-    summary = f"the language model gave no axes for {len(failed)} of {prompt_count} prompts"
+    summary = f"the language model chose no axes for {len(failed)} of {prompt_count} prompts"
     if may_continue:
         if context.tell:
             context.tell(f"{summary}, which are left out: {reasons}")
@@ -222,7 +222,7 @@ def _report_failures(
 
 
 def _with_questions(prompt: PromptPlan, asked: Callable[[Axis], Axis]) -> PromptPlan:
-    """Return a prompt in which the questions about each axis are replaced by those from `asked`."""
+    """Return the prompt with the questions about each axis replaced by those from `asked`."""
     axes = [AxisPlan.of(asked(axis.axis()), axis.counterfactuals) for axis in prompt.axes]
     return PromptPlan.of(prompt.text, axes)
 
@@ -230,7 +230,7 @@ def _with_questions(prompt: PromptPlan, asked: Callable[[Axis], Axis]) -> Prompt
 def _proposals(
     writer: Writer, prompts: Sequence[str], axes: AxesRequest, seed: int
 ) -> list[Proposal]:
-    """Return axes or an error for each prompt.
+    """Return, for each prompt, its axes or an error.
 
     The prompt generator processes several prompts at once.
     """
@@ -248,7 +248,7 @@ def _proposals(
 
 
 def _propose(writer: Writer, text: str, axes: AxesRequest, seed: int) -> Proposal:
-    """Return a prompt's axes: the named axes, else the usual axes that fit, else all that fit."""
+    """Return a prompt's named axes or, by default, suggested axes or all axes that fit."""
     try:
         proposals = writer.propose(text, axes.named, seed)
     except LanguageModelError as error:
@@ -263,7 +263,7 @@ def _plan_collection(
     axes: Sequence[str] | None,
     chosen: Mapping[str, Any],
 ) -> list[PromptPlan]:
-    """Plan a collection with the named axes, else the human-labeled axes, else default axes."""
+    """Plan a collection with the named axes or, by default, the human-labeled or default axes."""
     filed = list(dict.fromkeys(picture.prompt for picture in source.pictures()))
     for prompt in prompts:
         if prompt not in filed:

@@ -1,4 +1,4 @@
-"""Survey: images for a plan's prompts, labeled by the plan's instruments."""
+"""Run a survey: obtain images for a plan's prompts, and label them with the plan's instruments."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,10 +39,10 @@ from askew.types import Missing, Prompt, Question, is_copy
 LABELED = 60
 LABELED_OF_MANY = 24
 FEW_SETS = 6
-"""Maximum numbers of images per set whose labels the results contain.
+"""Maximum numbers of images per set whose labels are stored in the results.
 
-The first number applies to baseline sets, and to all sets of a prompt with at most `FEW_SETS` sets.
-The second number applies to all other sets.
+The first number applies to baseline sets, and to all sets of a prompt that has at most `FEW_SETS`
+sets. The second number applies to all other sets.
 """
 
 NOBODY = Missing("no_person", "the instrument sees nobody")
@@ -60,7 +60,7 @@ class PromptImages:
     Attributes
     ----------
     prompt : PromptPlan
-        The prompt and its axes.
+        Prompt, with its axes.
     sets : sequence of PicturesOfPrompt
         Image sets of the prompt.
     """
@@ -76,19 +76,19 @@ class PromptImages:
 
 @dataclass(frozen=True)
 class SurveyReader:
-    """The instruments of a plan, and their questions about the images of a prompt.
+    """Instruments of a plan, which label images and answer questions about them.
 
     Attributes
     ----------
     run : Run
-        Run that asks the questions.
+        Run that passes the questions to the instruments.
     instruments : mapping of name to VQA
         Instruments of the plan.
     captioner : str or None
-        Instrument that also describes images.
+        Instrument that also writes captions of images.
     person : bool
-        If axes are about people, ask whether an image shows a person, and ignore labels of images
-        without a person (BiasConnect, appendix A.3).
+        True to ask whether an image shows a person if axes are about people, and to ignore labels
+        of images without a person (BiasConnect, appendix A.3).
     """
 
     run: Run
@@ -97,7 +97,7 @@ class SurveyReader:
     person: bool = False
 
     def questions(self, prompt: PromptPlan, instrument: str) -> list[Question]:
-        """Return the questions of the prompt's axes, then those about a caption and a person."""
+        """Return the questions about a prompt's axes, a caption and a person, in this order."""
         questions = [question for axis in prompt.axes for question in axis.axis().questions]
         if instrument == self.captioner:
             questions.append(CAPTION)
@@ -106,17 +106,17 @@ class SurveyReader:
         return questions
 
     def unmade(self, model: Model, prompt: PromptPlan, images: int) -> Work:
-        """Return the work for a prompt's images that do not exist yet, including their labels."""
+        """Return the work to generate and label images of a prompt that do not exist yet."""
         return unmade(
             model, images, [len(self.questions(prompt, name)) for name in self.instruments]
         )
 
     def read(self, prompt: PromptPlan, sets: Sequence[PicturesOfPrompt]) -> list[ObservedSet]:
-        """Return the image sets of a prompt, with labels."""
+        """Label the image sets of a prompt."""
         return self.read_all([PromptImages(prompt, sets)])[0]
 
     def read_all(self, images: Sequence[PromptImages]) -> list[list[ObservedSet]]:
-        """Return the image sets of each prompt, with labels.
+        """Label the image sets of each prompt.
 
         Each instrument is asked about the images of all prompts at once.
         """
@@ -155,7 +155,7 @@ class SurveyReader:
     ) -> dict[str, list[Answer]]:
         """Return answers by image.
 
-        If the instrument is asked whether an image shows a person, images without a person get no
+        If the questions ask whether an image shows a person, images without a person get no
         answers.
         """
         if not self._asks_for_person(prompt):
@@ -170,7 +170,7 @@ class SurveyReader:
 
 
 def observed_sets(plan: Plan, source: Source, reader: SurveyReader) -> dict[str, list[ObservedSet]]:
-    """Return the image sets of all prompts, generated or from a collection, baseline sets first."""
+    """Obtain and label the image sets of all prompts, generated or from a collection."""
     if isinstance(source, Collection):
         pictures = _collected(plan, source, reader.run)
     else:
@@ -181,7 +181,7 @@ def observed_sets(plan: Plan, source: Source, reader: SurveyReader) -> dict[str,
 
 
 def _collected(plan: Plan, source: Collection, run: Run) -> dict[str, list[PicturesOfPrompt]]:
-    """Return the files of a collection for each prompt and image set."""
+    """Return the images of a collection for each prompt and image set."""
     sets: dict[str, dict[Prompt, list[Outcome]]] = {prompt.text: {} for prompt in plan.prompts}
     for filed, picture in run.collect(source):
         if filed.prompt in sets:
@@ -217,12 +217,12 @@ class SurveyData(GatheredData):
     confusion : tuple of Confusion
         Instrument labels compared with human labels, if there are any.
     errors : Errors
-        Error counts of instruments, from `confusion` or else from the calibration of the
-        instruments.
+        Error counts of instruments, from `confusion` or, if missing there, from the instruments'
+        calibration.
     following : tuple of Following
         Labels of the baseline images, compared with the values requested by mitigations.
     ratings : tuple of AxisRatings
-        Labels from several raters, if there are several.
+        Labels from several raters; empty if there are none.
     """
 
     observed: Observed
@@ -240,14 +240,14 @@ def surveyed(
     embedder: Embedder | None = None,
     other_sources: Iterable[str] = (),
 ) -> SurveyData:
-    """Return the data of a survey, and add warnings on unsuitable words and instruments to the run.
+    """Return the data of a survey, and warn of unsuitable words and instruments.
 
     Parameters
     ----------
     plan, source, reader, observed
-        The plan, the source of the images, the instruments, and the labeled image sets.
+        Plan, source of the images, instruments, and labeled image sets.
     embedder
-        Embedder of the run, if any.
+        Embedder of the run; None if it has none.
     other_sources
         Names of further models whose images the instruments label.
     """
@@ -288,7 +288,7 @@ def _picture_sets(observed: Observed) -> list[PictureSet]:
 
 
 def _first_labels(observed: ObservedSet, most: int) -> dict[str, tuple[str | None, ...]]:
-    """Return the labels of a set's first distinct images, from the first instrument."""
+    """Return the first instrument's labels of the first distinct images of a set."""
     if not observed.values:
         return {}
     first_instrument = next(iter(observed.values))
@@ -305,18 +305,18 @@ def _first_labels(observed: ObservedSet, most: int) -> dict[str, tuple[str | Non
 def seen_again(
     plan: Plan, folder: Path, store: Path, gather: Callable[[Run], SurveyData]
 ) -> Observed:
-    """Return the sets of a finished run from its store, without generating or asking anything.
+    """Return the image sets of a finished run, read only from its store.
 
     Raises
     ------
     UsageError
-        If the store lacks an image or an answer.
+        If an image or an answer is missing from the store.
     """
     with counted_run(plan, folder, store) as counted:
         observed = gather(counted).observed
     if counted.work.left:
         raise UsageError(
-            f"the store {store} lacks images or answers of the run {folder}. "
-            "Name the run's store with --store, or repeat the command of the run"
+            f"images or answers of the run {folder} are missing from the store {store}. Give the "
+            "run's store with --store, or repeat the run's command"
         )
     return observed

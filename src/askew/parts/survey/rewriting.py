@@ -1,13 +1,13 @@
-"""Comparison between images from prompts that a server rewrote and images from given prompts.
+"""Compare images from prompts that a server rewrote with images from the given prompts.
 
 A server that rewrites prompts is part of the model under audit. Rewritten prompts may state values
 that the user did not ask for: "a photo of a nurse" may become "a photo of a smiling female nurse".
-Two questions have a test:
+askew tests two questions:
 
 - Do the added values deviate from the reference shares? The lexicon finds the values that a prompt
   states, so this test needs no image.
-- Do rewritten and given prompts give different shares? If they do, the rewriting or the reason for
-  it explains a part of the bias.
+- Do rewritten and given prompts lead to different shares? If they do, the rewriting, or the reason
+  for it, explains part of the bias.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,39 +41,41 @@ from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing, Picture, record
 
 SentPrompts = Mapping[str, Sequence[str | None]]
-"""For each prompt, the prompt that the server used for each image; None if it used the given
-prompt."""
+"""Prompts that the server used for the images of each given prompt.
+
+None stands for the given prompt itself.
+"""
 
 EXAMPLES = 3
-"""Maximum number of rewritten prompts that the results contain."""
+"""Maximum number of rewritten prompts stored in the results."""
 
-NO_ADDITION = "no rewritten prompt states a single value that was not asked for"
-UNKNOWN_AXIS = Missing("not_asked", "the lexicon has no words of this axis")
+NO_ADDITION = "no rewritten prompt adds exactly one value"
+UNKNOWN_AXIS = Missing("not_asked", "the lexicon has no words for this axis")
 
 
 @record
 class Rewriting:
-    """Comparison of labels between images from the given prompt and images from rewritten prompts.
+    """Comparison of the labels of images from the given prompt and images from rewritten prompts.
 
     Attributes
     ----------
     prompt, axis, instrument : str
-        The given prompt, the axis, and the instrument that labels the images.
+        Given prompt, axis, and the instrument that labels the images.
     rewritten, verbatim : int
-        Number of images from rewritten prompts, and from the given prompt.
+        Number of images from rewritten prompts, and number of images from the given prompt.
     asked : tuple of str
-        Values of the axis that the given prompt states.
+        Values of the axis that are stated in the given prompt.
     added : mapping of value to int
-        Number of rewritten prompts whose only added value is this value.
+        For each value, the number of rewritten prompts that add only this value.
     added_deviation : Estimate or Missing
         Deviation of the added values from the reference shares.
     shares_rewritten, shares_verbatim : mapping of value to Estimate
         Shares in the labeled images from rewritten prompts, and in those from the given prompt.
-        Empty if none is labeled.
+        Empty if no such image is labeled.
     difference : Estimate or Missing
         Distance between the two sets of shares.
     examples : tuple of str
-        The first different rewritten prompts.
+        The first distinct rewritten prompts.
     """
 
     prompt: str
@@ -92,14 +94,14 @@ class Rewriting:
 
 @dataclass(frozen=True, slots=True)
 class ServerImages:
-    """Images that a server generated from a prompt.
+    """Images that a server generated for a prompt.
 
     Attributes
     ----------
     prompt
         The given prompt.
     sent
-        The prompt that the server used for each image; None for the given prompt.
+        Prompt that the server used for each image; None if it used the given prompt.
     observed
         The images and their labels.
     """
@@ -120,12 +122,12 @@ class ServerImages:
 
     @property
     def _made(self) -> list[int]:
-        """Positions of existing images, except images that equal an earlier image."""
+        """Positions of images that exist and are not the same as an earlier image."""
         pictures = self.observed.pictures
         return [place for place, picture in enumerate(pictures) if isinstance(picture, Picture)]
 
     def labels(self, instrument: str, axis: str, places: Iterable[int]) -> list[Answer]:
-        """Return the labels of the images at some positions."""
+        """Return the labels of the images at the given positions."""
         of_axis = self.observed.values[instrument][axis]
         return [of_axis[place] for place in places]
 
@@ -133,21 +135,22 @@ class ServerImages:
 def rewriting(
     plan: Plan, sent: SentPrompts, observed: Mapping[str, Sequence[ObservedSet]]
 ) -> tuple[Rewriting, ...]:
-    """Compare each given prompt with the prompts that the server used, on each axis.
+    """Compare the images of given and rewritten prompts on each axis.
 
     Parameters
     ----------
     plan
         Plan of the run.
     sent
-        The prompts that the server used, keyed by given prompt.
+        Prompts that the server used, keyed by given prompt.
     observed
         Image sets of each prompt, baseline set first.
 
     Returns
     -------
     tuple of Rewriting
-        Entries for prompts that the server rewrote at least once. All their tests are one family.
+        Comparisons for prompts that the server rewrote at least once. q is corrected over all of
+        their tests.
     """
     scoring = Scoring.of(plan)
     entries = []
@@ -189,7 +192,7 @@ def _entry(images: ServerImages, planned: AxisPlan, scoring: Scoring) -> Rewriti
 
 
 def _one_hot(labels: Sequence[Answer], values: Sequence[str]) -> np.ndarray:
-    """Return a row for each labeled image, with 1 in the column of its value."""
+    """Return a row per labeled image, with 1 in the column of its value."""
     places = [values.index(label) for label in labels if label in values]
     return np.eye(len(values))[places]
 
@@ -202,7 +205,7 @@ def _stated(text: str, planned: AxisPlan) -> set[str]:
 
 
 def _added(sent: Iterable[str], asked: set[str], planned: AxisPlan) -> dict[str, int]:
-    """Count the rewritten prompts for each value that is the only value they add."""
+    """Count, for each value, the rewritten prompts that add only this value."""
     counts = dict.fromkeys(planned.values, 0)
     for text in sent:
         values = _stated(text, planned) - asked
@@ -214,7 +217,7 @@ def _added(sent: Iterable[str], asked: set[str], planned: AxisPlan) -> dict[str,
 def _deviation(
     added: Mapping[str, int], planned: AxisPlan, scoring: Scoring, place: Sequence[str]
 ) -> E:
-    """Estimate the deviation of added values from the reference."""
+    """Estimate how far the added values deviate from the reference."""
     if planned.name not in catalogue():
         return UNKNOWN_AXIS
     if not any(added.values()):
@@ -255,25 +258,25 @@ def rewriting_sentences(entries: Iterable[Rewriting]) -> Iterator[str]:
             yield (
                 f"The server adds values to {quote(entry.prompt, 60)} that the prompt does not "
                 f"state: {added_words(entry)} ({name}; "
-                f"{plural(entry.rewritten, 'rewritten prompt')}). They deviate significantly from "
-                "the reference."
+                f"{plural(entry.rewritten, 'rewritten prompt')}). The added values deviate "
+                "significantly from the reference."
             )
         if is_significant(entry.difference):
             yield (
-                f"Images of rewritten prompts of {quote(entry.prompt, 60)} differ significantly in "
-                f"{name} from images of the given prompt: "
-                f"{_share_words(entry.shares_rewritten)}, against "
+                f"Images from rewritten versions of {quote(entry.prompt, 60)} differ "
+                f"significantly in {name} from images from the given prompt: "
+                f"{_share_words(entry.shares_rewritten)}, compared with "
                 f"{_share_words(entry.shares_verbatim)}."
             )
 
 
 def added_words(entry: Rewriting) -> str:
-    """Return the values that rewritten prompts add, with their counts, such as "female 12"."""
+    """Return a phrase with the added values and their counts, such as "female 12"."""
     return listing([f"{value} {count}" for value, count in entry.added.items() if count])
 
 
 def rewriting_blocks(entries: Sequence[Rewriting]) -> Iterator[b.Block]:
-    """Yield a table of given and rewritten prompts, for each prompt and axis."""
+    """Yield a list of given and rewritten prompts, and a table that compares them on each axis."""
     if not entries:
         return
     by_prompt = {entry.prompt: entry for entry in entries}
@@ -315,11 +318,14 @@ def _table(entries: Sequence[Rewriting], has_several_prompts: bool) -> b.Table:
         "difference",
     )
     return b.Table(
-        "Asked for and sent: values that rewritten prompts state and the given prompt does not",
+        "Values that rewritten prompts state but the given prompt does not",
         columns,
         tuple(rows),
         labels=len(labels),
-        note="The lexicon finds the values that prompts state. All tests of this table are one family.",
+        note=(
+            "The lexicon finds the values that prompts state. q is corrected over all tests in "
+            "this table."
+        ),
     )
 
 

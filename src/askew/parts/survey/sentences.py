@@ -1,4 +1,4 @@
-"""Sentences about shares. They claim no more than the test and the interval allow."""
+"""Sentences about shares. The sentences claim no more than the test and the interval allow."""
 
 from collections.abc import Iterable, Mapping
 
@@ -15,13 +15,13 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
 from askew.types import Estimate, Missing
 
 LIMITS = (
-    "The reference is uniform unless the plan names another. It serves as a point of comparison. "
-    "Which shares are right depends on the use of the images.",
+    "The reference is uniform unless the plan contains another. It serves only as a point of "
+    "comparison. Which shares are right depends on what the images are used for.",
 )
 """Limits of scores of shares."""
 
 MOST_NAMED = 4
-"""Maximum number of shares that a sentence names."""
+"""Maximum number of shares listed in a sentence."""
 
 Interval = tuple[float, float]
 
@@ -51,9 +51,9 @@ def verdict_with_q(entry: SetShares) -> str:
 
 
 def _not_significant(entry: SetShares) -> str:
-    """Return the text for a non-significant set.
+    """Return the verdict on a set that is not significant.
 
-    It explains why an interval may seem to disagree.
+    The text explains why an interval may seem to disagree with the verdict.
     """
     if entry.verdict is not None and entry.verdict.looks:
         return format_phrase("undecided")
@@ -65,11 +65,11 @@ def _not_significant(entry: SetShares) -> str:
 
 
 def _correction(entry: SetShares) -> str:
-    """Return why a test disagrees with an interval that excludes the reference, or "".
+    """Return the reason why a test disagrees with an interval; "" if they agree.
 
-    The test is corrected for the number of tests, and allows for errors in the labels and in the
-    reference. The test also considers all values of an axis together, while an interval describes a
-    single value.
+    An interval may exclude the reference although the test is not significant. The test is
+    corrected for the number of tests, and allows for errors in the labels and in the reference. The
+    test also considers all values of an axis together, while an interval describes a single value.
     """
     if not (above_reference(entry) or below_reference(entry)) or entry.verdict is None:
         return ""
@@ -84,14 +84,14 @@ def _correction(entry: SetShares) -> str:
 
 
 def not_significant(tests: int, q: str) -> str:
-    """Return the verdict for a non-significant test within a family of tests.
+    """Return the verdict of a test that is not significant in its family of tests.
 
     Parameters
     ----------
     tests
         Number of tests in the family. A single test needs no correction.
     q
-        The q-value in words, such as "q = 0.31".
+        Text that states the q-value, such as "q = 0.31".
     """
     if tests > 1:
         return format_phrase("no_bias_after_correction", tests=plural(tests, "test"), q=q)
@@ -99,7 +99,7 @@ def not_significant(tests: int, q: str) -> str:
 
 
 def _direction(entry: SetShares) -> str:
-    """Return the value that is over- or under-represented according to its interval."""
+    """Return a phrase on the value that is over- or under-represented according to its interval."""
     if entry.leading in above_reference(entry):
         return format_phrase("over_representation", value=shorten(entry.leading, 40))
     below = below_reference(entry)
@@ -155,12 +155,12 @@ def most_seen(entry: SetShares) -> str:
 def bias_of_all_prompts(
     named: Iterable[tuple[str, SetShares]], subject: str = "All prompts together"
 ) -> list[str]:
-    """Return a sentence about significant shares of all prompts together, if there are any.
+    """Return a sentence on the significant shares in all prompts together, if there are any.
 
     Parameters
     ----------
     named
-        Shares of all prompts together, each with the name of its model, or "".
+        Shares in all prompts together, each with the name of its model, or with "".
     subject
         First words of the sentence.
     """
@@ -174,7 +174,7 @@ def bias_of_all_prompts(
 
 
 def counted_headline(entry: SetShares) -> str:
-    """Return a headline with the share of the leading value, its interval and the reference."""
+    """Return a headline with the leading value's share, its interval and the reference."""
     value = entry.leading
     labeled = sum(entry.counts.values())
     reference = f"{'uniform ' * entry.even}reference {percent(entry.reference.get(value))}"
@@ -194,7 +194,7 @@ def counted_headline(entry: SetShares) -> str:
 
 
 def sentence(entry: SetShares) -> str:
-    """Return the share of the leading value and the verdict, without a final period."""
+    """Return a clause with the leading value's share and the verdict."""
     if isinstance(entry.distance, Missing):
         return f"not measured – {words.reason(entry.distance)}"
     missing = sum(entry.missing.values())
@@ -221,19 +221,22 @@ def _verdict_with_q(entry: SetShares) -> str:
 
 
 def _labeled_images(entry: SetShares) -> str:
-    """Return the number of labeled images, such as "48 images of 12 prompts"."""
+    """Return a phrase with the number of labeled images, such as "48 images of 12 prompts"."""
     labeled = sum(entry.counts.values())
     images = plural(labeled, "image")
     if not isinstance(entry, SharesOverPrompts):
         return images
     images += f" of {plural(entry.prompts, 'prompt')}"
     if entry.independent_images < labeled:
-        images += f", which count as {entry.independent_images:,} since the prompts differ"
+        images += (
+            f", which count as {entry.independent_images:,} independent images because the "
+            "prompts differ"
+        )
     return images
 
 
 def difference_sentence(entry: SharesDifference) -> str | None:
-    """Return the largest significant difference between two image sets; None if there is none."""
+    """Return a sentence on the largest significant difference between two image sets, or None."""
     significant = {
         value: difference
         for value, difference in entry.shares.items()
@@ -259,18 +262,18 @@ def difference_sentence(entry: SharesDifference) -> str | None:
 def stop_sentences(
     sizes: Iterable[int], undecided: int, noun: str, most: str, caution: str
 ) -> list[str]:
-    """Return sentences on where sets stopped that askew enlarged until a verdict was reached.
+    """Return sentences on how many images sets needed if images were added until a verdict.
 
     Parameters
     ----------
     sizes
-        Numbers of images with which verdicts were reached.
+        Numbers of images at which verdicts were reached.
     undecided
         Number of sets without a verdict.
     noun
-        What a set is called, such as "prompt".
+        Noun for a set, such as "prompt".
     most
-        Maximum number of images of a set, such as "400 images".
+        Phrase for the maximum number of images per set, such as "400 images".
     caution
         Sentence that states what the lack of a verdict does not mean.
     """
@@ -287,7 +290,7 @@ def stop_sentences(
 
 
 def missing_sentences(entries: Iterable[MissingPictures], subject: str = "images of") -> list[str]:
-    """Return sentences about images, or answers, that are missing more often for some values."""
+    """Return sentences on images, or answers, that are missing more often for some values."""
     sentences = []
     for entry in entries:
         text = missing_sentence(entry, f"{subject} {quote(entry.prompt or '')}")
@@ -297,10 +300,10 @@ def missing_sentences(entries: Iterable[MissingPictures], subject: str = "images
 
 
 def missing_label_sentences(entries: Iterable[MissingLabels]) -> list[str]:
-    """Return sentences about instruments that fail to label some images more often than others."""
+    """Return sentences on instruments that leave some images unlabeled more often than others."""
     sentences = []
     for entry in entries:
-        subject = f"labels of {perceived(entry.labeled)} by {shorten(entry.instrument, 40)}"
+        subject = f"labels of {perceived(entry.labeled)} from {shorten(entry.instrument, 40)}"
         if entry.prompt:
             subject += f" for {quote(entry.prompt)}"
         if entry.truth:
@@ -314,16 +317,16 @@ def missing_label_sentences(entries: Iterable[MissingLabels]) -> list[str]:
 def missing_sentence(
     entry: MissingPictures, subject: str, missing: str = "Missing images"
 ) -> str | None:
-    """Return the value of an axis for which images are missing most often; None if not significant.
+    """Return a sentence on the value for which images are missing most often, if significant.
 
     Parameters
     ----------
     entry
         Test of missing images.
     subject
-        Name of the images.
+        Phrase for the images, such as "faces in input images".
     missing
-        Noun for the missing images, at the start of a sentence.
+        Phrase for the missing images, at the start of a sentence.
     """
     if entry.q >= SIGNIFICANCE_LEVEL:
         return None

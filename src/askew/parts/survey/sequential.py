@@ -1,8 +1,8 @@
-"""Verdicts and intervals for image sets that askew enlarges step by step, with a test at each look.
+"""Compute verdicts and intervals for image sets that grow step by step, with a test at each look.
 
 The p-value of an image set is the sequential p-value (`stats.looks`), which allows for all looks.
-The intervals of the set also allow for all looks. The audit and the search for prompts share this
-module.
+The intervals of the set also allow for all looks. Both the audit and the search for prompts use
+this module.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,12 +40,12 @@ def significant_places(p_values: Mapping[K, float]) -> set[K]:
 
 
 class Trial:
-    """All looks at one axis of an image set, with one instrument's labels.
+    """All looks at an image set on one axis, with one instrument's labels.
 
     Parameters
     ----------
     observed
-        The images so far, and their labels.
+        Images generated so far, and their labels.
     axis
         The axis.
     instrument
@@ -85,7 +85,7 @@ class Trial:
     def worst_case_p_values(self, entry: SetShares) -> list[float] | None:
         """Return the p-value of each look in the worst case of missing labels.
 
-        None if no label is missing.
+        The result is None if no label is missing.
         """
         if not sum(entry.missing.values()):
             return None
@@ -109,12 +109,12 @@ class Trial:
 
 
 def over_all_looks(score: Estimate, level: float, p: float | None) -> Estimate:
-    """Return an estimate whose interval has its confidence level over all looks together.
+    """Mark an estimate's interval as valid for all looks together.
 
     Parameters
     ----------
     score
-        Estimate at the last look, whose interval has the confidence level of a single look.
+        Estimate at the last look. Its interval has the confidence level that a single look needs.
     level
         Confidence level of the intervals of all looks together.
     p
@@ -132,16 +132,17 @@ def sequential_entry(
     known_errors: Counts | None,
     most: int,
 ) -> SetShares:
-    """Return a set's shares on an axis, with p and intervals that allow for all looks.
+    """Return a set's shares on an axis, with a p and intervals that allow for all looks.
 
     Parameters
     ----------
     observed
-        The images when askew stopped adding images, and their labels.
+        Images that existed when askew stopped adding images, and their labels.
     axis, prompt
-        The axis, and the prompt of the images.
+        Axis, and prompt of the images.
     scoring
-        Settings for the statistics. The intervals of all looks together have its confidence level.
+        Settings for the statistics. Settings of the scores. The intervals have their confidence
+        level over all looks together.
     known_errors
         Known errors of the instrument.
     most

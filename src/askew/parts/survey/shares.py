@@ -1,4 +1,4 @@
-"""Shares of perceived values in image sets, their deviation from the reference, and differences."""
+"""Estimate shares of perceived values in image sets, their deviations, and their differences."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +25,10 @@ from askew.types import Axis, Estimate, Missing, MissingItem, Scale, record
 Counts = NDArray[np.int64]
 
 DISTANCE = {"nominal": "total_variation", "ordinal": "wasserstein"}
-"""Kind of distance between shares for each scale of an axis. An ordinal scale uses ranks."""
+"""Name of the distance between shares, keyed by the scale of the axis.
+
+An ordinal scale uses ranks.
+"""
 
 INDISTINGUISHABLE = "the instrument does not distinguish the values of the axis"
 
@@ -34,7 +37,7 @@ INDISTINGUISHABLE = "the instrument does not distinguish the values of the axis"
 class Verdict:
     """Result of a test of whether an image set is biased on an axis.
 
-    This is Pearson's test of the null hypothesis that the images come from the reference shares
+    Pearson's test checks the null hypothesis that the images were drawn from the reference shares
     (`stats.goodness_of_fit`).
 
     Attributes
@@ -42,22 +45,24 @@ class Verdict:
     value : str
         The most over-represented value.
     p, q : float
-        Mid-p-value, and q-value by Benjamini-Hochberg over all sets and axes of an instrument.
+        Mid-p-value, and q-value corrected over all sets and axes of an instrument
+        (Benjamini-Hochberg).
     exact_p : float
-        p-value that gives full weight to samples exactly as extreme as the observed sample.
+        p-value that gives full weight to samples that are exactly as extreme as the observed
+        sample.
     detectable : float or None
-        Deviation that the test has 90 % power to detect after correction. None if there is no such
+        Deviation that the corrected test has 90 % power to detect. None if there is no such
         deviation.
     tests : int or None
         Number of sets and axes over which q is corrected.
     corrected_for_errors : bool
         True if the test allows for the known errors of the instrument.
     worst_case_p, worst_case_q : float or None
-        p and q if the missing labels were as close to the reference as possible. None if no label
-        is missing.
+        p and q in the worst case, in which the missing labels are as close to the reference as
+        possible. None if no label is missing.
     looks : tuple of float
-        Mid-p of each look, if images were added until a verdict was reached. `p` then allows for all
-        looks (`stats.looks`). Empty otherwise.
+        Mid-p of each look, if images were added until a verdict was reached. In this case, `p`
+        allows for all looks (`stats.looks`). Empty otherwise.
     """
 
     value: str
@@ -79,7 +84,7 @@ class SetShares:
     Attributes
     ----------
     prompt, axis, instrument : str
-        Prompt of the set, axis, and instrument.
+        Prompt of the set, axis, and instrument that gave the labels.
     set : str
         "initial", or "AXIS: VALUE" of a counterfactual or condition.
     reference : mapping of value to float
@@ -87,25 +92,25 @@ class SetShares:
     counts : mapping of value to int
         Number of images with each label.
     missing : mapping of reason to int
-        Number of images without a label, per reason.
+        Number of images without a label, keyed by reason.
     shares : mapping of value to Estimate or Missing
         Shares of the labeled images.
     distance : Estimate or Missing
         Deviation of the shares from the reference.
     bounds : mapping of value to (low, high), or None
-        Intervals for the shares of all images that hold whatever the missing labels are (Imbens and
-        Manski 2004). None if no label is missing.
+        Intervals for the shares in all images that are valid whatever the missing labels are
+        (Imbens and Manski 2004). None if no label is missing.
     instrument_corrected : mapping of value to Estimate or Missing, or None
         Shares corrected for the known errors of the instrument.
     verdict : Verdict or None
-        None if nothing was tested.
+        None if the set was not tested.
     reference_images : int or None
         Number of images from which the reference was computed. None if it is exact.
     total_variation : Estimate, Missing or None
-        On an ordinal axis, the deviation computed without regard to the order of values. It detects
-        a peak in the middle.
+        On an ordinal axis, the deviation computed without regard to the order of the values, which
+        can detect a peak in the middle.
     reasons : tuple of MissingItem
-        Examples of images without a label, up to five for each reason.
+        Examples of images without a label, at most five per reason.
     """
 
     prompt: str
@@ -145,27 +150,27 @@ class SetShares:
 
     @property
     def tested_images(self) -> int:
-        """Number of labeled images that the test counts."""
+        """Number of labeled images on which the test is based."""
         return sum(self.counts.values())
 
     @property
     def of_prompt(self) -> bool:
-        """True for images of a prompt or a condition, False for counterfactuals of the axis."""
+        """True for baseline images or a condition, False for counterfactuals of the axis."""
         return not self.set.startswith(f"{self.axis}: ")
 
 
 @record
 class SharesDifference:
-    """Difference between two sets: the second set's shares and deviation minus the first set's.
+    """Difference between two sets: shares and deviation of the second set minus those of the first.
 
     Attributes
     ----------
     prompt, axis, instrument : str
-        Prompt of both sets, axis, and instrument.
+        Prompt of both sets, axis, and instrument that gave the labels.
     sets : tuple of str
         Names of the first and the second set.
     shares : mapping of value to Estimate or Missing
-        Differences of shares.
+        Differences between the shares.
     distance : Estimate or Missing
         Difference between the deviations from the reference.
     """
@@ -181,7 +186,7 @@ class SharesDifference:
 def reference_of(axis: AxisPlan) -> dict[str, float]:
     """Return the reference shares of an axis, in the order of its values.
 
-    They are uniform by default.
+    By default, the reference shares are uniform.
     """
     uniform_share = 1 / len(axis.values)
     return {value: (axis.reference or {}).get(value, uniform_share) for value in axis.values}
@@ -202,10 +207,10 @@ def shares(
     Parameters
     ----------
     observed, planned, prompt, scoring
-        The labeled images, the axis, the prompt, and the settings of scores.
+        Labeled images, axis, prompt, and settings of scores.
     known_errors
         Error counts of the instrument, of shape (true values, labels). The shares are corrected for
-        them.
+        these errors.
     """
     instrument = scoring.instrument
     axis = planned.axis()
@@ -234,7 +239,7 @@ def shares(
 def _estimated(
     unlabeled: SetShares, axis: Axis, counts: Counts, scoring: Scoring, known_errors: Counts | None
 ) -> SetShares:
-    """Return the record of a set, with estimates of shares and deviations."""
+    """Return the record of a set with estimates of shares and deviations."""
     missing = sum(unlabeled.missing.values())
     place = (unlabeled.prompt, unlabeled.set, unlabeled.axis, unlabeled.instrument)
     rng = scoring.rng(*place, "shares")
@@ -284,7 +289,7 @@ def _estimated(
 
 
 def worst_case_p(entry: SetShares, errors: ReadingErrors | None) -> float | None:
-    """Return the p-value of a set if its missing labels were as close as possible to the reference.
+    """Return a set's p-value if its missing labels are as close as possible to the reference.
 
     Parameters
     ----------
@@ -296,7 +301,7 @@ def worst_case_p(entry: SetShares, errors: ReadingErrors | None) -> float | None
     Returns
     -------
     float or None
-        None if no label is missing.
+        The p-value; None if no label is missing.
     """
     missing = sum(entry.missing.values())
     if not missing:
@@ -311,7 +316,7 @@ def worst_case_p(entry: SetShares, errors: ReadingErrors | None) -> float | None
 
 
 def usable_errors(known_errors: Counts | None) -> ReadingErrors | None:
-    """Return the known errors of an instrument if they are known for all true values."""
+    """Return the known errors of an instrument; None unless they are known for all true values."""
     if known_errors is None or not known_errors.sum(axis=1).all():
         return None
     return ReadingErrors.of(known_errors)
@@ -338,7 +343,7 @@ def _corrected(
     errors: ReadingErrors | None,
     rng: np.random.Generator,
 ) -> dict[str, Estimate] | None:
-    """Correct shares for errors of the instrument, if these are known."""
+    """Correct shares for the instrument's errors; return None if the errors are unknown."""
     if errors is None:
         return None
     estimates = corrected_share_intervals(
@@ -350,7 +355,7 @@ def _corrected(
 def _bounds(
     axis: Axis, counts: Counts, missing: int, level: float
 ) -> dict[str, tuple[float, float]]:
-    """Return an interval for each value's share that holds whatever the missing labels are."""
+    """Return an interval for each value's share that is valid whatever the missing labels are."""
     lows, highs = worst_case_intervals(counts, missing, level=level)
     pairs = zip(lows.tolist(), highs.tolist(), strict=True)
     return dict(zip(axis.values, pairs, strict=True))
@@ -359,7 +364,7 @@ def _bounds(
 def differences(
     sets: Sequence[ObservedSet], plan: AxisPlan, prompt: str, scoring: Scoring
 ) -> list[SharesDifference]:
-    """Estimate the difference within each pair of labeled sets. q-values are added later."""
+    """Estimate the difference between the sets of each labeled pair. q-values are added later."""
     entries = []
     for first, second in combinations(sets, 2):
         entry = _difference(first, second, plan, prompt, scoring)
@@ -403,10 +408,10 @@ def _difference(
 
 
 def with_q_of_differences(entries: Iterable[SharesDifference]) -> tuple[SharesDifference, ...]:
-    """Return differences with q-values. Each instrument has a separate family.
+    """Return differences with q-values, which are corrected separately for each instrument.
 
-    Distances form a family. Tests of shares are first corrected by Holm's method over the values of
-    each entry.
+    The differences between distances form a family of tests. The tests of shares are first
+    corrected over the values of each entry by Holm's method.
     """
     adjusted = list(entries)
     for instrument in dict.fromkeys(entry.instrument for entry in adjusted):
@@ -422,7 +427,7 @@ def with_q_of_differences(entries: Iterable[SharesDifference]) -> tuple[SharesDi
 
 
 def _with_q_of_shares(entries: Sequence[SharesDifference]) -> list[SharesDifference]:
-    """Return the entries of an instrument, with q-values for their shares."""
+    """Return the entries of an instrument with q-values for their shares."""
     known = [_estimates(entry.shares) for entry in entries]
     tests = []
     for estimates in known:
@@ -442,11 +447,11 @@ def _estimates(scores: Mapping[str, E]) -> dict[str, Estimate]:
 
 
 def recorded_shares(folder: Path) -> tuple[SetShares, ...]:
-    """Read the shares of a finished run of any method.
+    """Load the shares of a finished run of any method.
 
     Raises
     ------
     UsageError
-        If the folder has no results, or they cannot be read.
+        If the folder has no results, or if its results cannot be read.
     """
     return read_field(tuple[SetShares, ...], folder / RESULTS_FILE, "shares")

@@ -20,9 +20,9 @@ def check_together(
     prompts: Sequence[PromptPlan],
     observed: Mapping[str, Sequence[ObservedSet]],
 ) -> None:
-    """Repeat questions one by one for some images, and warn about the number of changed answers.
+    """Ask questions again one by one for some images, and warn of the number of changed answers.
 
-    askew only checks instruments that put several questions into one call.
+    askew checks only instruments that put several questions into one call.
 
     Parameters
     ----------
@@ -69,12 +69,12 @@ def _closed_questions(prompt: PromptPlan) -> list[Question]:
 
 def _sentence(name: str, changed: int, total: int) -> str:
     sentence = (
-        f"{name} got several questions per call. askew asked {total} of them again one by one: "
-        f"{changed} answers changed"
+        f"{name} received several questions per call. askew asked {total} of these questions "
+        f"again, one by one, and {changed} answers changed"
     )
     if not changed:
         return sentence
     return (
-        f"{sentence} ({changed / total:.0%}). If these are too many, give each question its own "
-        "call: --vqa-arg together=1"
+        f"{sentence} ({changed / total:.0%}). If too many answers changed, give each question its "
+        "own call with --vqa-arg together=1"
     )

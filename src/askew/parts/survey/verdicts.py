@@ -1,11 +1,12 @@
-"""Verdicts on whether an image set is biased on an axis.
+"""Reach verdicts on whether an image set is biased on an axis.
 
-In every method, all tests on one model's images with one instrument's labels form one family of
-Benjamini-Hochberg. The family contains the tests of all sets and axes, and the tests of all prompts
-together. A model's images therefore get the same verdicts in an audit, in a ranking of several
-models, and before a mitigation. Images of a mitigated model are a separate family. Sets with so few
-images that no labels could be significant are left out of the family and have a q of 1. In the
-family, they would raise the q of the other sets. MAD is an estimate without a verdict.
+In every method, all tests on one model's images with one instrument's labels form one family for
+the Benjamini-Hochberg correction. The family contains the tests of all sets and axes, and the tests
+of all prompts together. A model's images therefore get the same verdicts in an audit, in a ranking
+of several models, and before a mitigation. Images of a mitigated model are a separate family. Sets
+with so few images that no labels could be significant are excluded from the family, because they
+would raise the q of the other sets. Their own q is 1. There is no verdict on MAD, which is only an
+estimate.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,14 +29,14 @@ from askew.types import Estimate, record
 
 @dataclass(frozen=True)
 class JudgedShares:
-    """Shares, with verdicts that form one family.
+    """Shares and their verdicts, which form one family of tests.
 
     Attributes
     ----------
     of_sets : tuple of SetShares
         Shares in the image sets of each prompt.
     over_prompts : tuple of SharesOverPrompts
-        Shares of all prompts together.
+        Shares in the images of all prompts together.
     """
 
     of_sets: tuple[SetShares, ...]
@@ -60,14 +61,14 @@ class ModelShares:
 
 @dataclass(frozen=True)
 class JudgedModels:
-    """Shares for several models, with verdicts that form a family per model.
+    """Shares for several models and their verdicts, which form one family of tests per model.
 
     Attributes
     ----------
     of_sets : tuple of SetShares
         Shares in the image sets of each prompt, in the given order.
     over_prompts : tuple of ModelShares
-        Shares of all prompts together.
+        Shares in the images of all prompts together.
     """
 
     of_sets: tuple[SetShares, ...]
@@ -77,10 +78,10 @@ class JudgedModels:
 def survey_shares(
     plan: Plan, observed: Observed, errors: Errors, *, counterfactuals: bool = False
 ) -> JudgedShares:
-    """Return the shares of a survey and their verdicts, for all instruments.
+    """Return the shares in a survey and their verdicts, for all instruments.
 
-    A baseline set or a condition has shares on all axes. A counterfactual set has shares on its
-    axis.
+    Shares in a baseline set or a condition are computed on all axes, and shares in a counterfactual
+    set only on its axis.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def survey_shares(
     errors
         Known errors of the instruments.
     counterfactuals
-        True to include counterfactual sets. They have no verdict.
+        If True, include counterfactual sets. They have no verdict.
     """
     entries = []
     for prompt in plan.prompts:
@@ -140,7 +141,7 @@ def with_counterfactual_sets(
 def _sets_and_axes(
     prompt: PromptPlan, sets: Iterable[ObservedSet]
 ) -> Iterator[tuple[ObservedSet, AxisPlan]]:
-    """Yield the image sets of a prompt, each with every axis on which it is labeled."""
+    """Yield pairs of an image set of a prompt and an axis on which shares are computed."""
     for observed in sets:
         for axis in prompt.closed:
             if observed.prompt.axis == axis.name or not prompt.has(observed.prompt.axis):
@@ -148,7 +149,7 @@ def _sets_and_axes(
 
 
 def judged_shares(entries: Sequence[SetShares], scoring: Scoring, errors: Errors) -> JudgedShares:
-    """Return the shares of image sets and of all prompts together, with their verdicts.
+    """Return the shares in image sets and in all prompts together, with their verdicts.
 
     Parameters
     ----------
@@ -169,7 +170,7 @@ def judged_shares(entries: Sequence[SetShares], scoring: Scoring, errors: Errors
 def judged_by_model(
     entries: Sequence[SetShares], models: Sequence[str], scoring: Scoring, errors: Errors
 ) -> JudgedModels:
-    """Return the shares in several models' images, with verdicts that form a family per model.
+    """Return the shares in several models' images, with verdicts that form one family per model.
 
     Parameters
     ----------
@@ -196,14 +197,14 @@ def judged_by_model(
 def with_verdicts(
     entries: Iterable[SetShares], known_errors: Errors | None = None
 ) -> tuple[SetShares, ...]:
-    """Return the shares, with the q-values of their tests.
+    """Return the shares with the q-values of their tests.
 
     Parameters
     ----------
     entries
         Shares of all sets and instruments.
     known_errors
-        Known errors of instruments. They affect the power of the tests.
+        Known errors of instruments. The errors affect the power of the tests.
     """
     judged = [entry if entry.of_prompt else replace(entry, verdict=None) for entry in entries]
     for instrument in dict.fromkeys(entry.instrument for entry in judged):
@@ -219,7 +220,7 @@ def with_verdicts(
 
 
 def _with_q_values(entries: Sequence[SetShares], known_errors: Errors) -> list[SetShares]:
-    """Return the tested entries of an instrument, with their q-values."""
+    """Return the entries of an instrument, with q-values for those that were tested."""
     p_values = {}
     worst_cases = {}
     for place, entry in enumerate(entries):
@@ -236,7 +237,7 @@ def _with_q_values(entries: Sequence[SetShares], known_errors: Errors) -> list[S
 
 
 def _worst_case_p(verdict: Verdict) -> float:
-    """Return the larger of two p-values: for the labeled images, and for the worst case."""
+    """Return the larger p-value: for the labeled images, or for the worst case."""
     return max(verdict.p, verdict.worst_case_p or 0.0)
 
 
@@ -287,7 +288,7 @@ def _detectable(
 ) -> float | None:
     """Return the deviation that a test within a family has 90 % power to detect.
 
-    The power of a test at several looks is not computed.
+    For a test at several looks, power is not computed, and the result is None.
     """
     if verdict.looks:
         return None
@@ -309,7 +310,7 @@ def is_biased(entry: SetShares) -> bool | None:
     Returns
     -------
     bool or None
-        True if q of the verdict is significant. Without a verdict, True if the deviation is
+        True if the q of the verdict is significant or, if there is no verdict, if the deviation is
         significant. None without a test.
     """
     if entry.verdict is None:
@@ -318,9 +319,9 @@ def is_biased(entry: SetShares) -> bool | None:
 
 
 def family_size(entries: Iterable[SetShares]) -> int:
-    """Return the number of tests in the family to which the verdicts belong.
+    """Return the number of tests in the family to which the verdicts of the entries belong.
 
-    Sets without labels, and sets with too few images, are not in the family.
+    Sets without labels, and sets with too few images, do not belong to the family.
 
     Parameters
     ----------
@@ -331,12 +332,12 @@ def family_size(entries: Iterable[SetShares]) -> int:
 
 
 def holds_in_worst_case(entry: SetShares) -> bool | None:
-    """Check whether a significant bias stays significant whatever the missing labels are.
+    """Check whether a significant bias remains significant whatever the missing labels are.
 
     Returns
     -------
     bool or None
-        None if the bias is not significant, or no label is missing.
+        True if it does. None if the bias is not significant, or if no label is missing.
     """
     if not is_biased(entry) or entry.verdict is None or entry.verdict.worst_case_q is None:
         return None
