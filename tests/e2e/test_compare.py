@@ -218,7 +218,7 @@ def odd(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> di
         (["{good}", "{absent}"], "there is no run folder"),
         (["{good}", "{empty}"], "is not a run folder: it contains no plan.toml"),
         (["{good}", "{unfinished}"], "name the folder of a finished run"),
-        (["{good}", "{fewer}"], "images 6, not 12"),
+        (["{good}", "{fewer}"], "images is 6 instead of 12"),
         (["{good}", "{fair}", "--names", "one"], "2 runs need 2 different names"),
         (["{good}", "{fair}", "--names", "one,one"], "2 runs need 2 different names"),
         (["{good}", "{fair}", "--store", "{store}"], "does not contain the answers"),

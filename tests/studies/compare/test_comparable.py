@@ -42,11 +42,11 @@ def test_models_and_their_settings_may_differ() -> None:
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (plan(images=24), "images 24, not 48"),
-        (plan(seed=1), "seed 1, not 0"),
-        (plan(variant="code"), "variant code, not paper"),
-        (plan(vqa=("studio", "faces")), "vqa studio, faces, not studio"),
-        (plan(concepts="axis"), "concepts axis, not all"),
+        (plan(images=24), "images is 24 instead of 48"),
+        (plan(seed=1), "seed is 1 instead of 0"),
+        (plan(variant="code"), "variant is code instead of paper"),
+        (plan(vqa=("studio", "faces")), "vqa is studio, faces instead of studio"),
+        (plan(concepts="axis"), "concepts is axis instead of all"),
         (
             plan(axes={"name": "age"}),
             "the runs measure no axis in the same way: gender of 'a nurse' .not in all runs., age",
@@ -63,7 +63,7 @@ def test_models_and_their_settings_may_differ() -> None:
             plan(axes={"scale": "ordinal", "questions": [{"text": "Who?"}]}),
             "different scale and questions",
         ),
-        (plan(images=24, seed=3), "images 24, not 48; seed 3, not 0"),
+        (plan(images=24, seed=3), "images is 24 instead of 48; seed is 3 instead of 0"),
         (plan(("a chef",)), r"no prompt.*runs/a has 'a nurse'; runs/b has 'a chef'"),
     ],
 )
@@ -81,7 +81,7 @@ def test_labels_must_be_interpreted_alike(fields: dict[str, Any]) -> None:
     plans = {"runs/a": plan(vqa=("labels",)), "runs/b": plan(vqa=("labels",), **fields)}
     with pytest.raises(
         UsageError,
-        match=rf"runs/b and runs/a cannot be compared.*has {next(iter(fields))} .*=.*, not",
+        match=rf"runs/b and runs/a cannot be compared: in runs/b, {next(iter(fields))} is .*=.* instead",
     ):
         comparable_prompts(plans, generated=False)
 

@@ -248,10 +248,11 @@ def _check_fields(runs: Mapping[str, AuditPlan], generated: bool) -> None:
             value = getattr(plan, field)
             first_value = getattr(first_plan, field)
             if value != first_value:
-                differences.append(f"{field} {_format(value)}, not {_format(first_value)}")
+                differences.append(f"{field} is {_format(value)} instead of {_format(first_value)}")
         if differences:
             raise UsageError(
-                f"{name} and {first} cannot be compared: {name} has {'; '.join(differences)}"
+                f"{name} and {first} cannot be compared: in {name}, {'; '.join(differences)}. "
+                "Repeat one of the runs with the settings of the other"
             )
 
 
