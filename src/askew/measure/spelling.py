@@ -26,7 +26,7 @@ SPELLINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "hispanic": ("latino", "latina", "latinx", "latino hispanic", "hispanic or latino"),
     },
 }
-"""Other spellings of each axis's values. Case, white space, hyphens and a plural s need no entry."""
+"""Other spellings of each axis's values. Case, spaces, hyphens and a plural s need no entry."""
 
 DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹣－"), "-")
 """Unicode's hyphens, dashes and minus signs, for `str.translate`."""
