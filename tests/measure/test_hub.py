@@ -96,7 +96,7 @@ def test_only_safetensors_and_no_code_are_loaded(hub: LocalHub, tmp_path: Path) 
     }
     (coded / "config.json").write_text(json.dumps(config))
     (coded / "own.py").write_text("raise SystemExit('code of a repository ran')")
-    with pytest.raises(UsageError, match="askew runs no such code"):
+    with pytest.raises(UsageError, match="askew does not run such code"):
         registry.embedder(f"clip/{coded}")
 
 

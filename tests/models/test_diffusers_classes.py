@@ -27,7 +27,7 @@ REASONS = {
     "FluxFillPipeline": "it needs an input image",
     "StableDiffusionUpscalePipeline": "it needs an input image",
     "IFSuperResolutionPipeline": "it needs an input image",
-    "KandinskyV22PriorPipeline": "it makes only the input of a decoder",
+    "KandinskyV22PriorPipeline": "it makes only the input for a decoder",
     "StableDiffusionAttendAndExcitePipeline": "it needs token_indices besides the prompt",
     "StableDiffusionLDM3DPipeline": "it makes images with depth maps",
     "OnnxStableDiffusionPipeline": "its networks have the ONNX format",
@@ -78,7 +78,7 @@ def test_each_class_is_accepted_or_refused_with_the_reason(folder: Path) -> None
 
 @pytest.mark.parametrize("name", REASONS)
 def test_the_reason_states_what_a_class_makes_or_needs(folder: Path, name: str) -> None:
-    with pytest.raises(UsageError, match=f"from a prompt only: {REASONS[name]}"):
+    with pytest.raises(UsageError, match=f"from only a prompt: {REASONS[name]}"):
         DiffusersModel(named(folder, name))
 
 

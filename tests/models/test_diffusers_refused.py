@@ -78,7 +78,7 @@ def test_errors_of_other_folders_describe_a_pipeline(copy: Path, tmp_path: Path)
     edit(copy, _class_name="PipelineOfTheFuture")
     assert "try a newer version of diffusers" in refusal(copy)
     edit(copy, _class_name="StableDiffusionUpscalePipeline")
-    assert "cannot make images from a prompt only: it needs an input image" in refusal(copy)
+    assert "cannot make images from only a prompt: it needs an input image" in refusal(copy)
 
 
 def test_a_damaged_index_is_named(copy: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_part_without_its_files_is_named(copy: Path, gone: str, says: str) -> 
 @pytest.mark.parametrize("name", ["logging", "__version__"])
 def test_an_unknown_pipeline_class_is_refused(copy: Path, name: str) -> None:
     edit(copy, _class_name=name)
-    assert f"is a {name}, which is not a pipeline of diffusers" in refusal(copy)
+    assert f"is a {name}, which diffusers " in refusal(copy)
 
 
 @pytest.mark.parametrize(

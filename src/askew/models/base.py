@@ -58,7 +58,7 @@ def check_settings(owner: str, known: Mapping[str, Any], settings: Mapping[str, 
 
 
 def _has_type(value: object, types: set[Any]) -> bool:
-    """Check whether a value has one of the types. Types other than numbers and bool always fit."""
+    """Check whether a value has one of the types; only numeric and boolean types are checked."""
     numbers = set(types) - {NoneType}
     is_other = not numbers <= {int, float, bool}
     if is_other or (value is None and NoneType in types):
@@ -162,7 +162,7 @@ def is_seeded(model: object) -> bool:
 
 
 def is_called(model: object) -> bool:
-    """Check whether each image of a model is a call to a server, as of a hosted model."""
+    """Check whether a model makes each image by calling a server, as hosted models do."""
     return hasattr(model, "concurrency")
 
 
@@ -289,7 +289,7 @@ class Editor(Protocol):
 class Restorer(Editor, Protocol):
     """Editor that can also run its autoencoder on an image without editing the image.
 
-    Comparing the two results separates the edit from the changes that the autoencoder makes.
+    Comparing both results separates the effect of the edit from the effect of the autoencoder.
     """
 
     def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Image.Image | Missing]:

@@ -162,7 +162,7 @@ def _is_node(node: object) -> bool:
 def inputs_named(
     workflow: Mapping[str, Any], setting: str, text: str, usual: Sequence[str]
 ) -> list[Node]:
-    """Return the node inputs that a setting names, such as "6" or "6.text_g,6.text_l".
+    """Return the node inputs that a setting specifies, such as "6" or "6.text_g,6.text_l".
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def create(
     output_node
         Number of the node whose image askew uses, if the workflow makes several images.
     revision
-        Revision of the server's models, in the user's words; by default a digest of the workflow.
+        Revision of the server's models, as stated by the user; by default a digest of the workflow.
     concurrency
         Number of simultaneous calls.
     timeout

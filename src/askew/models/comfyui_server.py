@@ -1,7 +1,7 @@
 """Client that queues a workflow on a ComfyUI server, polls for the result and downloads the image.
 
-The client follows no redirects, limits the size and duration of each answer, and downloads images
-only from the same server.
+The client does not follow redirects, limits the size and duration of each response, and downloads
+images only from the same server.
 """
 
 import json
@@ -142,18 +142,18 @@ class ComfyServer:
         return {name: str(place.get(name, "")) for name in ("filename", "subfolder", "type")}
 
     def _json(self, method: str, path: str, content: object = None) -> Mapping[str, Any]:
-        """Send a request and return the JSON object in the answer."""
+        """Send a request and return the JSON object in the response."""
         answer = self._send(method, path, content)
         try:
             parsed = json_value(answer.content)
         except ValueError as error:
-            raise ServerError(f"{self.url} sent an answer that is not JSON ({error})") from error
+            raise ServerError(f"{self.url} sent a response that is not JSON ({error})") from error
         if not isinstance(parsed, dict):
             raise ServerError(f"{self.url} sent JSON that is not an object: {self._quoted(parsed)}")
         return parsed
 
     def _send(self, method: str, path: str, content: object = None) -> httpx2.Response:
-        """Send a request, resend it after temporary failures, and return the answer."""
+        """Send a request, resend it after temporary failures, and return the response."""
         attempt = 1
         while True:
             answer = self._attempt(method, path, content, attempt)
@@ -170,7 +170,7 @@ class ComfyServer:
     def _attempt(
         self, method: str, path: str, content: object, attempt: int
     ) -> httpx2.Response | FailedAttempt:
-        """Send a request once, and return the answer or the failure."""
+        """Send a request once, and return the response or the failure."""
         separator = "&" if "?" in path else "?"
         query = f"{separator}{self._query}" if self._query else ""
         address = f"{self._address.geturl()}{path}{query}"
@@ -193,7 +193,7 @@ class ComfyServer:
         return FailedAttempt(self._status_error(answer), pause)
 
     def _status_error(self, answer: httpx2.Response) -> ServerError:
-        """Return the error for an answer that is a redirect or has an error status."""
+        """Return the error for a response that is a redirect or has an error status."""
         if answer.is_redirect:
             place = self._quoted(answer.headers.get("location", ""))
             return ServerError(f"{self.url} redirects to {place}; use that address", status=307)

@@ -36,8 +36,8 @@ def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Edi
         )
     if isinstance(model, Collection):
         raise UsageError(
-            f"{model.name} is a collection of images and cannot edit; name the model that edits "
-            f"them, as in {works} --sources {model.name}"
+            f"{model.name} is a collection of images and cannot edit images; name the model that "
+            f"edits the images, as in {works} --sources {model.name}"
         )
     if not isinstance(model, EditingModel):
         raise UsageError(

@@ -151,8 +151,8 @@ def create(
         Columns that contain labels from people, as AXIS=COLUMN, …. By default all columns that have
         the name of an axis in the catalog. AXIS=COLUMN,COLUMN specifies one column per rater.
     where
-        Filter for the rows to use, as COLUMN=VALUE, …. If a column is given with several values,
-        rows with any of these values are used.
+        Filter for the rows to use, as COLUMN=VALUE, …. If a column is given with more than one
+        value, rows with any of these values are used.
     strict
         If true, a file that does not exist is an error. If false, its image counts as missing, and
         askew warns.
@@ -309,7 +309,7 @@ def _filed_pictures(
 def _labels_of_row(
     row: Mapping[str, str], columns: Mapping[str, tuple[str, ...]]
 ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """Return two mappings from axes to labels: for axes with one rater, and with more raters."""
+    """Return two mappings from axes to labels, for axes with one rater and for axes with more."""
     single = {}
     several = {}
     for axis, names in columns.items():
@@ -366,7 +366,7 @@ def _unused_beside_manifest(
     listed
         Files that the manifest lists.
     is_chosen
-        True if the user named the manifest.
+        True if the user specified the manifest.
     """
     sentences = [] if is_chosen else unused_tables(contents, table.path)
     unlisted = [path for path in contents.pictures if path not in listed]

@@ -2,7 +2,7 @@
 
 The prompts of a folder's images may be in places that a collection does not read: in a table in a
 sub-folder, in a text file next to each image, or in the image file itself. Some images may have a
-format that askew does not read. The warnings name such files, because askew would count images
+format that askew does not read. The warnings name such files, because askew would treat images
 whose prompts are unknown as images of a single prompt.
 """
 
@@ -91,7 +91,8 @@ class FolderContents:
     tables
         Tables that may describe images.
     side_cars
-        Text files that are in the same folder as an image and have its name with another suffix.
+        Text files that are in the same folder as an image and have the image's name with a
+        different suffix.
     """
 
     folder: Path
@@ -223,7 +224,7 @@ def unused_tables(contents: FolderContents, used: Path | None) -> list[str]:
     others = [contents.relative(path) for path in unused if path not in readable]
     if others:
         sentences.append(
-            f"{_verb(others, 'is', 'are')} not used; save a table as CSV, and name the file with "
+            f"{_verb(others, 'is', 'are')} not used; save a table as CSV, and set it with "
             "--manifest FILE"
         )
     return sentences
@@ -243,7 +244,7 @@ def other_formats(contents: FolderContents) -> list[str]:
         listed = shorten([contents.relative(path) for path in paths])
         counts.append(f"{len(paths)} {name} ({listed})")
     return [
-        f"askew reads only PNG, JPEG and WebP and leaves these files out: {', '.join(counts)}; "
+        f"askew reads only PNG, JPEG and WebP and ignores these files: {', '.join(counts)}; "
         "convert their images to PNG"
     ]
 
@@ -304,7 +305,7 @@ def _several_prompts(contents: FolderContents, pooled: Sequence[Path]) -> str:
 
 
 def _names_of_groups(pictures: Sequence[Path]) -> list[str]:
-    """Return the prefixes of file names, before the first digit, if they may be names of prompts.
+    """Return the parts of file names before the first digit, if they may be names of prompts.
 
     The list is empty if there is only one prefix, or if any prefix is too short or belongs to only
     one image.

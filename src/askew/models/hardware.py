@@ -66,7 +66,7 @@ def hardware_of_workers(source: Callable[[], Hardware] | None) -> Iterator[None]
 def hardware() -> Hardware:
     """Return the devices of the machines that work on the run.
 
-    If these are other machines, their devices are stored with the run.
+    If these are different machines, their devices are stored with the run.
     """
     facts = remembered_facts()
     if KEY in facts:

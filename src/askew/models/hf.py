@@ -1,7 +1,7 @@
-"""Image models of Hugging Face's inference providers, such as fal, Replicate and Together.
+"""Image models from Hugging Face's inference providers, such as fal, Replicate and Together.
 
 Hugging Face's client returns only the image. Therefore askew cannot know whether a provider used
-the seed, rewrote the prompt, or blurred the image for safety. If a provider's answer contains the
+the seed, rewrote the prompt, or blurred the image for safety. If a provider's response contains the
 address of an image, the client downloads the image from there.
 """
 
@@ -46,7 +46,7 @@ SETTINGS = ("concurrency", "revision", "seeded", "timeout", "url")
 """Settings that askew does not send as fields of a request."""
 
 REFUSALS = re.compile(r"moderat|content.?policy|content.?filter|nsfw|safety", re.IGNORECASE)
-"""Pattern for words in a provider's error message that mean that it refused the prompt."""
+"""Pattern for words in an error message that show that the provider refused the prompt."""
 
 
 class InferenceModel:
@@ -65,7 +65,7 @@ class InferenceModel:
     concurrency
         Number of simultaneous calls.
     timeout
-        Seconds after which a request fails if the provider sends no data. A complete answer may
+        Seconds after which a request fails if the provider sends no data. A complete response may
         take `DEADLINE` times as long as this.
     fields
         Additional fields to send in each request.
@@ -171,7 +171,7 @@ class InferenceModel:
         return as_rgb(image)
 
     def _message(self, error: Exception) -> str:
-        """Return a provider's message in one line, with the token removed."""
+        """Return a provider's message as one line, with the token removed."""
         server_message = getattr(error, "server_message", None)
         text = f"{error} {server_message or ''}"
         return quoted(text, [self._token]) or type(error).__name__

@@ -1,6 +1,6 @@
 """Pretrained networks in folders and Hugging Face Hub repositories, and messages for errors.
 
-askew loads only safetensors files, and runs no code from a repository.
+askew loads only safetensors files, and does not run code from a repository.
 """
 
 import errno
@@ -39,7 +39,7 @@ REQUIRED_PACKAGE = re.compile(r"requires the (?:🤗 )?(\S+) library|pip install
 """Pattern that matches a library's error messages that name a package to install."""
 
 USER_ERRORS = {
-    "code": "{name!r} runs only with code from its repository, and askew runs no such code; choose "
+    "code": "{name!r} needs code from its repository, and askew does not run such code; choose "
     "a model that the installed transformers or diffusers supports",
     "nowhere": "there is no {name!r}: it is neither a folder on this machine nor a public "
     "repository on the Hugging Face Hub; check the spelling at https://huggingface.co/models, or "
@@ -77,7 +77,7 @@ CAUSES = {
     "SafetensorError": "damaged",
     "HfHubHTTPError": "hub",
 }
-"""Kind of error for each class name of an exception that a library raises."""
+"""Kind of error, keyed by the class name of a library's exception."""
 
 
 @dataclass(frozen=True, slots=True)

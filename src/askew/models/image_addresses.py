@@ -3,9 +3,9 @@
 A malicious server could send an address inside the user's network, to make askew fetch files that
 only the user may read. Therefore askew fetches an image only from the server itself or from a
 public host. A public host must use https on the usual port. askew connects to the IP address that
-it has checked, because a second lookup of the host name could lead to another address. askew sends
-no key, follows no redirects, ignores proxy settings in the environment, and limits the size and
-duration of the download. askew opens the file in the same way as any other untrusted image.
+it has checked, because a second lookup of the host name could lead to another address. askew does
+not send a key or follow redirects, ignores proxy settings in the environment, and limits the size
+and duration of the download. askew opens the file in the same way as any other untrusted image.
 """
 
 import ipaddress

@@ -16,7 +16,7 @@ MOST_CONFLICTS = 100
 """Maximum number of files that an error message about contradictory rows lists."""
 
 MOST_VALUES = 20
-"""Maximum number of distinct values in a column that may identify a rater or a model."""
+"""A column may identify a rater or a model if it has at most this many distinct values."""
 
 
 def hub_blobs(folder: Path) -> Path | None:

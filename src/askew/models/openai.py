@@ -1,7 +1,7 @@
 """Image models on servers with OpenAI's interface (--model-url): OpenAI, vLLM-Omni, SGLang.
 
 Each call makes one image, so that askew can store every image as soon as it arrives. askew cannot
-know the revision of a hosted model. Therefore, it uses the month of the first request as the
+know the revision of a hosted model. Therefore, askew uses the month of the first request as the
 revision. Most servers ignore seeds, so askew stores their images and never regenerates them. For
 servers that use seeds, the setting `seeded` makes askew send the seed of each image.
 """
@@ -209,7 +209,9 @@ class HostedEditor:
         self._fields = _named_in_request(fields)
 
     def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
-        """Check that the server can use the strengths. The server checks the size itself.
+        """Check that the server can apply the requested strengths.
+
+        The server checks the size itself.
 
         Raises
         ------
@@ -304,7 +306,7 @@ def create(
     seeded
         If true, send the seed of each image.
     seed_bits
-        Number of bits in a seed. Reduce it for servers that round large numbers.
+        Number of bits in a seed. Reduce this number for servers that round large numbers.
     concurrency
         Number of simultaneous calls.
     timeout

@@ -23,7 +23,7 @@ SHAPE_TOLERANCE = 0.02
 
 
 def image_of(answer: ImagesResponse, prompt: str, url: str) -> Image.Image:
-    """Return the image in a server's answer, with the server's report in the image's `info`.
+    """Return the image in a server's response, with the server's report in the image's `info`.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Models and editors that open their diffusers pipeline only when it is needed.
 
-Opening a pipeline imports PyTorch and diffusers. To show a finished run, askew opens no pipeline,
-because the run stores the necessary facts.
+Opening a pipeline imports PyTorch and diffusers. To show a finished run, askew does not open a
+pipeline, because the run stores the necessary facts.
 """
 
 from collections.abc import Callable, Mapping, Sequence

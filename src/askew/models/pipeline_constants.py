@@ -4,7 +4,7 @@ INDEX = "model_index.json"
 """File that every folder with a diffusers pipeline contains."""
 
 SHORT_PROMPT = 75
-"""Number of characters up to which a prompt is too short for any text encoder to cut off.
+"""Prompts with at most this many characters are never cut off by a text encoder.
 
 A prompt has at most as many tokens as characters, and text encoders read at least 77 tokens.
 """

@@ -15,7 +15,7 @@ from askew.studio import weights
 from askew.studio.caption import parse, unheard
 
 MODELS: Mapping[str, str] = {"": "studio", "balanced": "balanced"}
-"""Folder that contains each model's weights, by the part of the model's name after "studio/"."""
+"""Folder of each model's weights, keyed by the part of the model's name after "studio/"."""
 
 DEFAULTS: Mapping[str, Setting] = {"num_inference_steps": 12, "guidance_scale": 1.4}
 BATCH_SIZE = 24

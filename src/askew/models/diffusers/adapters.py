@@ -22,7 +22,7 @@ SECOND_ENCODER = {
     "clip_l": ("text_encoder", "tokenizer"),
     "clip_g": ("text_encoder_2", "tokenizer_2"),
 }
-"""Text encoder and tokenizer to which each key of a learned-word file for two encoders refers."""
+"""For each key in learned-word files for two encoders, the text encoder and tokenizer to use."""
 
 UNNAMED = ("emb_params",)
 """Keys in a learned-word file that are not the learned word itself."""
@@ -73,7 +73,7 @@ class Adapters:
     Attributes
     ----------
     loras
-        LoRA files, whose weights are all added.
+        LoRA files. The weights of all files are added to the pipeline.
     words
         Files of learned words.
     """
@@ -135,7 +135,7 @@ class Adapters:
 
 
 def _check_family(family: type, name: str, given: Mapping[str, str]) -> None:
-    """Raise UsageError if the pipeline's class does not support the adapters that the user gave."""
+    """Raise UsageError if the pipeline's class does not support the requested adapters."""
     methods = {LORA: "load_lora_weights", LEARNED_WORDS: "load_textual_inversion"}
     for setting, method in methods.items():
         if given[setting] and not hasattr(family, method):
@@ -221,7 +221,7 @@ def _existing_file(address: str) -> Path | None:
         files = sorted(path.glob(f"*{WEIGHTS}"))
         if len(files) != 1:
             raise UsageError(
-                f"the folder {address!r} contains {len(files)} {WEIGHTS} files; name one file"
+                f"the folder {address!r} contains {len(files)} {WEIGHTS} files; name one of them"
             )
         path = files[0]
     if not address or not path.is_file():

@@ -73,7 +73,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
 
     product = "edit"
     smaller = (
-        "use -M offload=model on a GPU, smaller images, as in --resize 256, or -M dtype=bfloat16"
+        "use -M offload=model on a GPU, smaller images (as in --resize 256), or -M dtype=bfloat16"
     )
 
     def __init__(self, model: DiffusersModel, settings: Mapping[str, Setting]) -> None:
@@ -154,7 +154,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
         return lcm(prepared, int(factor) * patch) if isinstance(patch, int) else prepared
 
     def edit(self, requests: Sequence[EditRequest]) -> list[ImageOrMissing]:
-        """Return an RGB image of the same size, or `Missing("blank_image")`, for each request.
+        """For each request, return an edited image of the same size, or `Missing("blank_image")`.
 
         Each edit depends only on its request. When memory runs out, the editor halves the batch and
         tries again.

@@ -94,8 +94,8 @@ def pipeline_class(repository: Repository) -> Any:
     family = family or getattr(diffusers, name, None)
     if not isinstance(family, type):
         raise UsageError(
-            f"{repository.name!r} is a {name}, which is not a pipeline of diffusers "
-            f"{diffusers.__version__}; try a newer version of diffusers"
+            f"{repository.name!r} is a {name}, which diffusers {diffusers.__version__} "
+            f"does not contain; try a newer version of diffusers"
         )
     absent = _absent_packages(family)
     if absent:
@@ -106,7 +106,7 @@ def pipeline_class(repository: Repository) -> Any:
     reason = _reason_against(family) or _reason_of_channels(repository)
     if reason:
         raise UsageError(
-            f"{repository.name!r} is a {name}, which cannot make images from a prompt only: "
+            f"{repository.name!r} is a {name}, which cannot make images from only a prompt: "
             f"{reason}; name a text-to-image model"
         )
     return family
@@ -161,7 +161,7 @@ def _reason_against(family: type) -> str:
     if "prompt" not in call:
         return "it takes no prompt"
     if "Prior" in name:
-        return "it makes only the input of a decoder; the model is in the repository of the decoder"
+        return "it makes only the input for a decoder; use the model in the decoder's repository"
     needed = _needed_parameters(call)
     return f"it needs {', '.join(needed)} besides the prompt" if needed else ""
 

@@ -252,7 +252,7 @@ class DiffusersModel(PipelineMaker[Request]):
         networks) or sequential (parts of networks).
     batch_size
         Number of images that the pipeline makes at a time. If 0, askew chooses a number that suits
-        the device. When memory runs out, askew halves the number.
+        the device. When memory runs out, askew halves this number.
     config
         For a single file: folder or ID of a pipeline with the same layout. By default, askew
         recognizes the layout by the names of the weights.
@@ -367,8 +367,8 @@ class DiffusersModel(PipelineMaker[Request]):
     def token_embeddings(self) -> torch.Tensor | None:
         """Return the CLIP text encoder's token embeddings, an array of shape (tokens, width).
 
-        They are read from the weight files, without loading the pipeline. None if the text encoder
-        is not a CLIP text encoder.
+        The embeddings are read from the weight files, without loading the pipeline. None if the
+        text encoder is not a CLIP text encoder.
         """
         repository = self.repository
         if repository.single_file is not None:

@@ -35,7 +35,7 @@ DISTILLED: Mapping[str, Settings] = {
     "Flux2KleinPipeline": {"num_inference_steps": 4, "guidance_scale": 1.0},
     "Krea2Pipeline": {"num_inference_steps": 8, "guidance_scale": 0.0},
 }
-"""Settings for each pipeline class, if the index file states that the pipeline is distilled."""
+"""For each pipeline class, the settings of pipelines whose index file states distillation."""
 
 DISTILLED_WORDS = re.compile(r"turbo|lightning|lcm|schnell|distill(?:ed)?", re.I)
 """Pattern that matches words in the names of models that need few steps and no guidance."""
@@ -107,7 +107,7 @@ def recommended_settings(name: str, folder: Path | None = None) -> Settings:
     Returns
     -------
     Mapping
-        The recommended settings, by name; empty if askew does not recognize the model.
+        The recommended settings, keyed by name; empty if askew does not recognize the model.
     """
     folder = Path(name).expanduser() if folder is None else folder
     index = read_json(folder / INDEX)
@@ -170,10 +170,10 @@ def distilled_word(name: str) -> str:
 def _is_turbo(folder: Path, unet: Mapping[str, Any], name: str) -> bool:
     """Check whether a pipeline is SDXL-Turbo or SD-Turbo.
 
-    Only these pipelines have an Euler scheduler that begins at pure noise, and also a side length
-    of latents and a width of text embeddings that are listed together in `TURBO`. A Stable
-    Diffusion 2 base model to which somebody added such a scheduler has the same files as SD-Turbo.
-    In this case, the name on the Hub decides.
+    Only these pipelines have an Euler scheduler that begins at pure noise, together with a side
+    length and a text width that form a pair in `TURBO`. A Stable Diffusion 2 base model to which
+    somebody added such a scheduler has the same files as SD-Turbo. In this case, the name on the
+    Hub decides.
     """
     scheduler = read_json(folder / "scheduler" / "scheduler_config.json")
     starts_at_noise = scheduler.get("timestep_spacing") == "trailing"

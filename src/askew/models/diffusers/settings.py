@@ -161,7 +161,7 @@ def call_settings(
     given: Mapping[str, Setting],
     name: str,
 ) -> dict[str, Setting]:
-    """Return the settings, by name, with which askew calls a pipeline.
+    """Return the settings with which askew calls a pipeline, keyed by name.
 
     Parameters
     ----------
@@ -188,7 +188,9 @@ def call_settings(
         # diffusers would skip the cleaning without a warning.
         recorded["clean_caption"] = False
         if given.get("clean_caption") is True:
-            raise UsageError(f"clean_caption needs more packages: pip install {' '.join(absent)}")
+            raise UsageError(
+                f"clean_caption needs additional packages: pip install {' '.join(absent)}"
+            )
     usable = {setting: value for setting, value in defaults.items() if setting in known}
     chosen = {**recorded, **usable, **given}
     return {

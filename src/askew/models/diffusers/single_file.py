@@ -34,7 +34,7 @@ def find(name: str, path: Path, revision: str | None, config: str) -> Pretrained
     path
         The file.
     revision
-        Branch, tag or commit that the user gave, or None. A file has no revision.
+        Branch, tag or commit that the user specified, or None. A file has no revision.
     config
         Folder or ID of a pipeline with the same layout. If "", askew recognizes the layout by the
         names of the weights.
@@ -81,7 +81,7 @@ def _usual_config(name: str, path: Path) -> str:
     if not is_told or layout not in DIFFUSERS_DEFAULT_PIPELINE_PATHS:
         raise UsageError(
             f"askew cannot recognize the layout of {name!r} by the names of its weights; give the "
-            "folder or ID of a pipeline of the same layout, as in -M config=ID"
+            "folder or ID of a pipeline with the same layout, as in -M config=ID"
         )
     config = DIFFUSERS_DEFAULT_PIPELINE_PATHS[layout]
     return str(config["pretrained_model_name_or_path"])
