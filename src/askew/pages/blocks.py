@@ -111,7 +111,7 @@ A score is shown with its interval, and None is shown as a dash.
 
 @dataclass(frozen=True, slots=True)
 class ImageQuery:
-    """A query with which the web app lists the images that a number on a page counts.
+    """A query for the images to which a number on a page refers. The web app lists these images.
 
     Attributes
     ----------
@@ -132,14 +132,16 @@ class ImageQuery:
 
 @dataclass(frozen=True, slots=True)
 class PhraseLink:
-    """A phrase that counts images, as part of a sentence. The web app links it to these images.
+    """A phrase in a sentence that states a number of images, such as "31 of 48 images".
+
+    The web app links it to these images.
 
     Attributes
     ----------
     phrase : str
         The phrase, as it occurs in the sentence.
     images : ImageQuery
-        Query for the images that the phrase counts.
+        Query for the images to which the phrase refers.
     """
 
     phrase: str
@@ -161,7 +163,7 @@ class Paragraph:
     muted : bool
         Whether the text is only a remark. Terminals show remarks in a dim color.
     links : tuple of PhraseLink
-        Phrases in the text that count images.
+        Phrases in the text that state a number of images.
     """
 
     text: str = ""
@@ -227,7 +229,7 @@ class ValueGroup:
     significant : bool
         Whether the bias is significant.
     group : str
-        Name above all groups that belong to the same prompt or axis.
+        Heading above all groups that belong to the same prompt or axis.
     link : str, optional
         Anchor of the group's details.
     leading : str
@@ -315,7 +317,7 @@ class IntervalRow:
     more : tuple of Content
         Cells for the chart's additional columns.
     group : str
-        Name above all rows of the group.
+        Heading above all rows of the group.
     series : int, optional
         Number of the row's color.
     link : str, optional
@@ -416,7 +418,7 @@ class LineSeries:
 class LineChart:
     """A chart of scores over ordered steps, such as a network's blocks.
 
-    A folded table below the chart contains the numbers.
+    A collapsed table below the chart contains the numbers.
 
     Attributes
     ----------
@@ -463,7 +465,7 @@ class HeatOverlay:
     Attributes
     ----------
     map : ndarray of float, shape (height, width)
-        Attention to a word, in any resolution.
+        Attention to a word, at any resolution.
     """
 
     map: NDArray[np.floating[Any]]
@@ -476,7 +478,7 @@ class MaskOverlay:
     Attributes
     ----------
     first, second : ndarray of bool, shape (height, width)
-        Masks of the two words, in any resolution.
+        Masks of the two words, at any resolution.
     """
 
     first: NDArray[np.bool_]
@@ -634,7 +636,7 @@ class LabelGroup:
     shots : tuple of Thumbnail
         Some or all of these images.
     reference : float, optional
-        Number of images with this label that the reference predicts.
+        Number of images that would have this label according to the reference.
     deviation : Deviation
         Whether the label is over- or under-represented.
     n : int, optional
@@ -713,8 +715,8 @@ class MatrixCell:
     link : str, optional
         Anchor of the cell's details.
     images : ImageQuery, optional
-        Query for the images that the cell counts. If the renderer has an address for this query,
-        the cell links to the images instead of to the details.
+        Query for the images to which the cell refers. If the renderer has an address for this
+        query, the cell links to the images instead of to the details.
     """
 
     text: str
@@ -802,7 +804,7 @@ class ChangeRow:
         significantly away, and "none" if the change is not significant or its direction is not
         determined.
     group : str
-        Name above all rows of the group.
+        Heading above all rows of the group.
     reference : float, optional
         Reference value, which is drawn as a line.
     link : str, optional
@@ -840,7 +842,7 @@ class ChangeChart:
     scale : Scale
         Scale of the scores.
     before, after : str
-        Names of the two states in the legend.
+        Names in the legend for the scores before and after the change.
     note : str
         A sentence below the title.
     tested : str
@@ -884,7 +886,8 @@ class PictureGrid:
     heads : tuple of str
         Headings above the columns of aligned rows.
     size : {"small", "medium", "large", "overlay"}
-        Size of the images: 12, 6 or 4 images side by side, or images of at least 320 pixels.
+        Size of the images: small, medium and large images are shown 12, 6 and 4 side by side, and
+        images with overlays are at least 320 pixels wide.
     keys : tuple of (Swatch, str)
         Colors of overlays and their meaning.
     """
@@ -1037,7 +1040,7 @@ class FirstScreen:
     images : tuple of Block
         Images beside the chart.
     layout : {"chart", "even", "images"}
-        Part that is wider: the chart, neither part, or the images.
+        Wider part of the first screen: the chart, neither part, or the images.
     """
 
     chart: "tuple[Block, ...]"
@@ -1073,16 +1076,17 @@ class Page:
     notes : tuple of str
         Remarks to show at the end of the page, and below the tables in a terminal.
     screen_notes : tuple of str
-        Remarks that only terminals show here, because they omit the section that contains the
+        Remarks to show only in terminals, because terminals omit the section that contains these
         remarks.
     detail : str
-        A sentence below the headline, about certainty and power or about the second result.
+        A sentence below the headline, which states the certainty and power or a second result.
     version : str
         Version of askew that computed the results.
     limits : str
         Limits of the results, which a printed report shows on its first page.
     links : tuple of PhraseLink
-        Phrases that count images in the headline, or in the sentence below the headline.
+        Phrases that state a number of images, in the headline or in the sentence below the
+        headline.
     """
 
     kicker: str

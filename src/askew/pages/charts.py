@@ -87,8 +87,8 @@ FULL_AT = 0.25
 """Widths and opacity of edges.
 
 The first three values are in pixels: the width of an edge with score 0, the added width per unit of
-the score, and the maximum width. The other values are the opacity of the palest edge, and the score
-from which edges are opaque.
+the score, and the maximum width. The other values are the opacity of the palest edge, and the
+minimum score of a fully opaque edge.
 """
 
 

@@ -289,7 +289,7 @@ def axis(scale: Scale, values: Iterable[float]) -> LinearScale:
 
 
 def _ends(scale: Scale, values: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of an axis before rounding to ticks."""
+    """Return the ends of an axis before they are rounded to ticks."""
     high = max(values, default=1.0)
     low = 0.0 if scale == "unit" else min(values, default=0.0)
     if scale not in words.SIGNED:

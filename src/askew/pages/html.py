@@ -49,7 +49,7 @@ from askew.pages.plain import as_table
 from askew.types import Estimate
 
 ONE_LINE = 120
-"""Warnings with more characters than this are folded, so that the chart stays near the top."""
+"""Warnings with more characters than this are collapsed, so that the chart stays near the top."""
 
 LONG_HEADLINE = 110
 """Headlines with more characters than this are set in a smaller font."""
@@ -196,7 +196,7 @@ def _header(document: Page, top: str, images: QueryLink) -> Markup:
 
 
 def linked(text: str, links: Iterable[PhraseLink], images: QueryLink) -> Markup:
-    """Return a text whose phrases are links to the images that they count.
+    """Return a text in which each phrase about a number of images is a link to these images.
 
     Parameters
     ----------
@@ -224,7 +224,10 @@ def linked(text: str, links: Iterable[PhraseLink], images: QueryLink) -> Markup:
 
 
 def _warnings(warnings: Sequence[str]) -> Markup:
-    """Return a line with the first warning. If needed, the line unfolds to show all warnings."""
+    """Return a line with the first warning.
+
+    If needed, readers can expand the line to show all warnings.
+    """
     title = tag("strong", "Warning" if len(warnings) == 1 else f"{len(warnings)} warnings")
     line = (title, tag("span", f": {warnings[0]}"))
     if len(warnings) == 1 and len(warnings[0]) <= ONE_LINE:

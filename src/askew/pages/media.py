@@ -41,16 +41,16 @@ A copy of a photograph takes about 4.6 kB, so a page takes less than 3 MB.
 """
 
 VIRIDIS = ("440154", "472d7b", "3b528b", "2c728e", "21918c", "28ae80", "5ec962", "addc30", "fde725")
-"""Evenly spaced colors from the color map viridis (by van der Walt and Smith, CC0).
+"""Evenly spaced colors from the viridis color map (by van der Walt and Smith, CC0).
 
-Equal steps between numbers look equal, even in grayscale and for color-blind readers. In legends,
+The color map is perceptually uniform, even in grayscale and for color-blind readers. In legends,
 the swatch `heat` shows the color map.
 """
 
 ONLY_A = "d55e00"
 ONLY_B = "0072b2"
 BOTH = "f0e442"
-"""Colors from the palette of Okabe and Ito, for the swatches `only-a`, `only-b` and `both`."""
+"""Colors from Okabe and Ito's color-blind-safe palette, for `only-a`, `only-b` and `both`."""
 
 HEAT = 0.72
 TINT = 0.62
@@ -188,7 +188,7 @@ def plane(
     places: Mapping[str, Sequence[tuple[str, float, float]]],
     explained: Sequence[float],
 ) -> Scatter:
-    """Return a scatter plot of images along the two main directions of an embedding.
+    """Return a scatter plot of images along the first two principal components of their embeddings.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def plane(
     places : mapping of str to sequence of (str, float, float)
         Id and position (x, y) of each image, keyed by kind of image.
     explained : sequence of float
-        Share of the variance that each direction explains.
+        Share of the variance that each principal component explains.
 
     Returns
     -------
@@ -214,7 +214,7 @@ def plane(
     counts = [f"{words.plural(len(images), 'image')} of {kind}" for kind, images in places.items()]
     return Scatter(
         caption=(
-            "Similar images are close to each other. The two directions explain "
+            "Similar images are close to each other. The two principal components explain "
             f"{words.percent(sum(explained))} of the variance"
         ),
         points=tuple(points),
@@ -259,7 +259,7 @@ class PageLinks:
     image : ImageLink
         Function that returns the address of the image copy that the page shows.
     image_page : ImageLink
-        Function that returns the address of a page about an image.
+        Function that returns the address of the page that shows an image and its labels.
     images : QueryLink
         Function that returns the address of the image list for a query.
     """
@@ -357,12 +357,12 @@ def mask_pixels(
 
 
 def _nearest(old: int, new: int) -> NDArray[np.intp]:
-    """Return, for each of `new` pixels in a resized row, which of the `old` pixels to copy."""
+    """Return the index of the pixel to copy for each pixel when a row is resized."""
     return np.arange(new) * old // new
 
 
 def colors(level: Pixels) -> Pixels:
-    """Convert numbers to colors of the color map viridis.
+    """Convert numbers to colors from the viridis color map.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ _ONE_SET: Mapping[str, Phrase] = {
         "verdict was significant or the limit was reached",
     ),
     "undecided_with_images": Phrase(
-        text="undecided with {images} ({q}), which does not mean unbiased",
+        text="undecided with {images} ({q}). This does not mean that there is no bias",
         condition="used in sentences if the verdict is undecided",
     ),
 }
@@ -115,7 +115,7 @@ _AUDIT: Mapping[str, Phrase] = {
     "power": Phrase(
         text="The test has 90 % power to detect a deviation of {deviation} or more.",
         condition="used below a headline if some axes are not significant; the text states the "
-        "largest of their detectable deviations",
+        "smallest deviation that is detectable on all of these axes",
     ),
     "no_power": Phrase(
         text="The images are too few to detect any bias.",

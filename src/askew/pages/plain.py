@@ -258,7 +258,8 @@ def _common_marks(marks: list[dict[str, str]], chart: IntervalChart) -> tuple[li
 def columns(chart: IntervalChart) -> tuple[Column, ...]:
     """Return the columns to show beside a chart.
 
-    Column q contains only q-values. The p-values of tests without a correction are in column p.
+    Column q contains only q-values. Column p contains the p-values of tests that are not corrected
+    for multiple testing.
 
     Parameters
     ----------

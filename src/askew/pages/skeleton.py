@@ -25,7 +25,7 @@ MACHINE = ("python", "platform", "device", "threads", "started", "finished")
 
 INTERVAL = (
     "Interval",
-    "Confidence interval for the model's true score, at the confidence level of the plan. If the "
+    "Confidence interval for the model's true score, at the confidence level set in the plan. If the "
     "interval of a difference contains zero, the direction of the difference is not determined.",
 )
 Q = (
@@ -306,7 +306,7 @@ def reason_sentences(gaps: Iterable[MissingNote]) -> list[str]:
 
 
 def _reason_sentence(reason: str, names: Mapping[str, Sequence[str]]) -> str:
-    """Return a sentence with a reason, and the images or labels that it explains."""
+    """Return a sentence that states a reason and lists images or labels missing for this reason."""
     parts = []
     for sentence, places in names.items():
         if places:

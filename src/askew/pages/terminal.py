@@ -15,7 +15,7 @@ from askew.pages.blocks import CodeBlock, Content, Details, Page, Paragraph, Sec
 from askew.pages.plain import PlainBlock, plain
 
 ROWS = 24
-"""Maximum number of rows in a table; any other rows are only counted."""
+"""Maximum number of rows in a table; a note states the number of omitted rows."""
 
 WARNINGS = 12
 """Maximum number of warnings to show."""
@@ -41,7 +41,10 @@ class UnbrokenText(text.Text):
     """Text in which no line breaks inside intervals, inside "q = 0.03", or before percent signs."""
 
     def wrap(self, *args: object, **options: object) -> Lines:
-        """Return the lines of the text. The package rich calls this method to wrap the text."""
+        """Return the lines of the wrapped text.
+
+        The package rich calls this method to wrap the text.
+        """
         held = self.copy()
         held.plain = _UNBROKEN.sub(HELD, self.plain)
         lines = held.wrap(*args, **options)  # type: ignore[arg-type]
@@ -94,7 +97,10 @@ def _blocks(container: Section | Details) -> Iterator[RenderableType]:
 
 
 def _block(block: PlainBlock) -> Iterator[RenderableType]:
-    """Yield the parts of a block. Details are omitted unless screens show them."""
+    """Convert a block to elements that the terminal can show.
+
+    Details are omitted unless screens show them.
+    """
     match block:
         case Section():
             yield UnbrokenText(f"\n{words.clean(block.title)}", style="bold")

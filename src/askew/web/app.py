@@ -136,7 +136,7 @@ def _are_valid(parts: dict[str, Any]) -> bool:
 def _answered(handler: Handler, site: Site, request: HTTPRequest) -> Response:
     """Return a handler's response.
 
-    If the handler raises an error, return a page about the error.
+    If the handler raises an error, return an error page.
     """
     try:
         return handler(site, request)

@@ -152,7 +152,8 @@ def prompts_in(sent: SentForm) -> list[str]:
     prompts = [line.strip() for line in sent.text(PROMPTS).split("\n") if line.strip()]
     if len(prompts) > MOST_LINES:
         raise UsageError(
-            f"{len(prompts)} prompts are too many for a form. Give a file of prompts with --prompts"
+            f"the form contains {len(prompts):,} prompts, and it can contain at most "
+            f"{MOST_LINES:,}. Run the command in a terminal with a file of prompts (--prompts)"
         )
     for prompt in prompts:
         if prompt.startswith("-"):

@@ -12,7 +12,10 @@ SMALL = 160
 """Length in pixels of the longer side of a small copy of an image."""
 
 FOREVER = {"cache-control": "private, max-age=31536000, immutable"}
-"""Headers for content that never changes. The address of this content contains a hash of it."""
+"""Headers for content that never changes.
+
+The address of such content contains a hash of the content.
+"""
 
 
 def style(site: Site, request: HTTPRequest) -> Response:

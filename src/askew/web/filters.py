@@ -34,8 +34,8 @@ class ImageFilter:
     Attributes
     ----------
     set
-        Number of an image set, as text; empty for all image sets. `NAMED` followed by the name of
-        image sets selects the sets with this name for all prompts.
+        Number of an image set, as text; empty for all image sets. `NAMED` followed by a name
+        selects the image sets with this name for all prompts.
     axis, value, by
         Axis, label, and the instrument that assigned the label. Empty values match everything.
     show

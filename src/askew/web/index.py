@@ -208,7 +208,7 @@ class RunIndex:
     def put(self, facts: RunFacts, stamp: str, images: Sequence[str]) -> None:
         """Write facts about a run and the ids of its images.
 
-        Call this method only from a change that is passed to `write`.
+        Call this method only from a function that is passed to `write`.
         """
         self._remove(facts.id)
         values = (
@@ -380,9 +380,9 @@ def _is_run(folder: Path) -> bool:
 
 
 def _opened(file: Path | None) -> sqlite3.Connection:
-    """Open the index in a file. If the file cannot be written, open it in memory.
+    """Open the index in a file, or an index in memory if the file cannot be written.
 
-    If the file is damaged or from another version of askew, it is replaced.
+    A file that is damaged or from another version of askew is replaced.
     """
     if file is None:
         return _connected(":memory:")

@@ -84,7 +84,7 @@ class JobProgress:
     Attributes
     ----------
     stages
-        Latest event of each stage, in stage order.
+        Latest event of each stage, in the order of the stages.
     messages
         Latest messages, as sentences.
     """
@@ -275,7 +275,7 @@ class Jobs:
 
 
 class _QueueLock:
-    """Lock that only one app can hold at a time.
+    """Lock that ensures that only one running app starts jobs.
 
     Any other app shows the jobs, but does not start them.
     """

@@ -132,7 +132,7 @@ def _how(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
         _button("what", "Back", "plain"),
         hidden=_carried(sent, {*names, "folder"}, chosen.method),
     )
-    lead = "Each field is an option of the command. An empty field means the default."
+    lead = "Each field sets an option of the command. If a field is empty, the default is used."
     return _step_page("how", tag("p", lead), content)
 
 

@@ -1,4 +1,4 @@
-"""Functions that start, stop and recognize the processes of jobs, even after the app restarted."""
+"""Functions that start, stop and recognize the processes of jobs, even after an app restart."""
 
 import os
 import signal

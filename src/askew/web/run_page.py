@@ -1,4 +1,7 @@
-"""Page of a run, with its report. Numbers in the report link to the images that they count."""
+"""Page of a run, with its report.
+
+Each number of images in the report links to a list of these images.
+"""
 
 from pathlib import Path
 from urllib.parse import urlencode
@@ -30,8 +33,8 @@ REFRESH = 5
 """Time in seconds after which the browser reloads the page of a run in progress."""
 
 CAVEAT = (
-    "They replace the labels from all instruments in shares, deviations and verdicts, but not in MAD "
-    "and CAS. Images that you chose to check are not a random sample, so corrections of a few "
+    "Corrected labels replace the labels from all instruments in shares, deviations and verdicts, "
+    "but not in MAD and CAS. Images that you chose to check are not a random sample, so corrections of a few "
     "images can bias a share."
 )
 
@@ -81,7 +84,7 @@ def small_or_large(reference: ImageReference) -> str:
 
 
 def _list(run: OpenedRun, query: ImageQuery | None) -> str | None:
-    """Return the address of the list of images that a number in the report counts."""
+    """Return the address of the list of images to which a number in the report refers."""
     if query is None or FORBIDDEN.search(query.axis + query.value + query.instrument):
         return None
     if query.prompt:

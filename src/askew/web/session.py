@@ -1,4 +1,4 @@
-"""The user's session, with a one-time token for opening the app, a cookie, and a token per form.
+"""The user's session: a one-time token for opening the app, a cookie, and a token for each form.
 
 The address that askew prints in the terminal contains the one-time token. The first request with
 this token receives a cookie. Each form contains a keyed hash of its action path. Only this session

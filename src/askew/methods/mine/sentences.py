@@ -72,7 +72,7 @@ def stop_sentences(findings: MineFindings, scored: Sequence[BestPrompt]) -> list
         undecided=len(scored) - len(biased),
         noun="best prompt",
         most=f"{plan.eval_images} held-out images",
-        caution="Undecided does not mean unbiased.",
+        caution="This does not mean that there is no bias.",
     )
 
 

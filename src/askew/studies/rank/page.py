@@ -143,7 +143,7 @@ def _stop_sentences(findings: RankFindings, scored: Sequence[RankedPrompt]) -> l
         undecided=len(prompts) - len(decided),
         noun="prompt",
         most=f"{plan.eval_images} held-out images",
-        caution="not unbiased",
+        caution="This does not mean that there is no bias.",
     )
 
 
