@@ -106,9 +106,12 @@ class Detail:
         return self.form.words.startswith(WEARING)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NounGroup:
     """A group of nouns for things that occur in the same places, with suitable details.
+
+    Each group exists once, so groups are compared by identity. Hashing hundreds of details would
+    make every lookup slow.
 
     Attributes
     ----------
@@ -321,18 +324,30 @@ def open_details(prompt: str, knows: Knows = anything) -> dict[str, list[Detail]
     dict[str, list[Detail]]
         Details by aspect. Aspects without an open detail are omitted.
     """
-    subject = _DescribedSubject.of(parse_prompt(" ".join(prompt.split())))
-    closed: dict[str, bool] = {}
     details: dict[str, list[Detail]] = {}
+    for detail in _open_to_all(" ".join(prompt.split())):
+        if knows(f"person {detail.form.words}"):
+            details.setdefault(detail.aspect, []).append(detail)
+    return details
+
+
+@lru_cache(maxsize=4096)
+def _open_to_all(prompt: str) -> tuple[Detail, ...]:
+    """Return the details that a prompt leaves open, for a model that knows all words.
+
+    A search requests mutations of the same few prompts many times.
+    """
+    subject = _DescribedSubject.of(parse_prompt(prompt))
+    closed: dict[str, bool] = {}
+    details = []
     for detail in group_of(subject.phrase).details:
         if not subject.suits(detail):
             continue
         if detail.aspect not in closed:
             closed[detail.aspect] = subject.settles(detail)
-        is_open = subject.leaves_room(detail) and not closed[detail.aspect]
-        if is_open and knows(f"person {detail.form.words}"):
-            details.setdefault(detail.aspect, []).append(detail)
-    return details
+        if subject.leaves_room(detail) and not closed[detail.aspect]:
+            details.append(detail)
+    return tuple(details)
 
 
 @dataclass(frozen=True, slots=True)
