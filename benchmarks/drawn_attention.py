@@ -7,6 +7,7 @@ while attention is recorded.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from askew.measure.attention import AttentionMaps
+from askew.measure.attention import AttentionMaps, AttentionRecorder
 from askew.measure.denoising import Denoiser, noise_of
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
 from benchmarks.captions import phrase
@@ -117,19 +118,48 @@ class OneStep:
                 layers[name][chosen] = maps
         return layers
 
-    @torch.no_grad()
+    def added_words(self, words: Sequence[str]) -> dict[str, Maps]:
+        """Return the maps of words that are added to a prompt about the occupation.
+
+        Maps are summed over timesteps and over all layers except the middle: (drawings, h, w).
+        """
+        occupations = np.array(self._drawings.values("occupation"))
+        maps: dict[str, Maps] = {}
+        for occupation in sorted(set(occupations)):
+            chosen = np.flatnonzero(occupations == occupation)
+            prompt = phrase("occupation", occupation)
+            texts = [f"{prompt} and {word}" for word in words]
+            recorders = self._recorded(prompt, texts, self._noisy[chosen], middle=False)
+            for word, recorder in zip(words, recorders, strict=True):
+                summed = recorder.word(word).reshape(len(chosen), len(self._timesteps), 16, 16)
+                rows = maps.setdefault(word, np.empty((len(occupations), 16, 16), np.float32))
+                rows[chosen] = summed.sum(axis=1)
+        return maps
+
     def _watched(self, attribute: str, value: str, noisy: Tensor) -> dict[str, Maps]:
         """Return the maps for the drawings of one value, all timesteps in one batch."""
         text = phrase(attribute, value)
+        (recorder,) = self._recorded(text, [text], noisy, middle=True)
+        layers = recorder.word_layers(said_words(attribute, value))
+        return {
+            name: layer.reshape(len(noisy), len(self._timesteps), *layer.shape[1:])
+            for name, layer in layers.items()
+        }
+
+    @torch.no_grad()
+    def _recorded(
+        self, prompt: str, texts: Sequence[str], noisy: Tensor, middle: bool
+    ) -> list[AttentionRecorder]:
+        """Denoise one step, and return the recorder of each attribution prompt."""
         steps = len(self._timesteps)
-        states = self._pipe.encode_prompt(text, "cpu", 1, False)[0].expand(
+        states = self._pipe.encode_prompt(prompt, "cpu", 1, False)[0].expand(
             noisy.shape[0] * steps, -1, -1
         )
         at = torch.tensor(self._timesteps).repeat(len(noisy))
-        with AttentionMaps(self._pipe, text, middle=True) as maps:
+        with ExitStack() as stack:
+            recorders = [
+                stack.enter_context(AttentionMaps(self._pipe, text, middle=middle))
+                for text in texts
+            ]
             self._pipe.unet(noisy.flatten(0, 1), at, states)
-        layers = maps.word_layers(said_words(attribute, value))
-        return {
-            name: layer.reshape(len(noisy), steps, *layer.shape[1:])
-            for name, layer in layers.items()
-        }
+        return recorders

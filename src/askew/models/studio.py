@@ -11,7 +11,7 @@ from askew.errors import MissingPackage, UnknownName
 from askew.models.base import Setting, Suggestion
 from askew.models.hub import find_pretrained
 from askew.models.pipeline import PipelineEditor, PipelineModel
-from askew.studio import weights
+from askew.studio import CONCEPT_VECTORS, CONCEPTS, concept_token, weights
 from askew.studio.caption import parse, unheard
 
 MODELS: Mapping[str, str] = {"": "studio", "balanced": "balanced"}
@@ -31,10 +31,18 @@ class StudioModel(PipelineModel):
 
     PyTorch and diffusers are imported when the pipeline is needed, or when settings other than
     `KNOWN` must be checked.
+
+    Attributes
+    ----------
+    concept_tokens, concept_vectors
+        Tokens for attention maps by concept, and the file with their vectors. See
+        `askew.measure.attention.concepts`.
     """
 
     cuts_prompts = False
     suggestion = Suggestion(images=24, axes=("gender", "age", "ethnicity"))
+    concept_tokens: Mapping[str, str] = {concept: concept_token(concept) for concept in CONCEPTS}
+    concept_vectors = CONCEPT_VECTORS
 
     def __init__(self, name: str, **settings: Setting) -> None:
         folder = str(weights(MODELS[name]))

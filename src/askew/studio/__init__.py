@@ -12,6 +12,13 @@ from askew.errors import UnknownName
 
 NETWORKS = ("embedder", "studio", "balanced")
 
+CONCEPTS = {"gender": "gender", "race": "ethnicity", "ethnicity": "ethnicity"}
+"""Concepts that have a learned token for attention maps, with their attributes."""
+
+_WEIGHTS = Path(str(files("askew.studio"))) / "weights"
+CONCEPT_VECTORS = _WEIGHTS / "concepts.safetensors"
+"""File with the vectors of the tokens of `CONCEPTS`, written by `training.concepts`."""
+
 
 def weights(name: str) -> Path:
     """Return the folder of a studio network.
@@ -27,7 +34,15 @@ def weights(name: str) -> Path:
         If there is no network with this name.
     """
     UnknownName.unless_known("studio network", name, NETWORKS)
-    return Path(str(files("askew.studio"))) / "weights" / name
+    return _WEIGHTS / name
+
+
+def concept_token(concept: str) -> str:
+    """Return the token of a concept in attribution prompts.
+
+    No prompt contains it, so it changes no image.
+    """
+    return f"<{concept}>"
 
 
 def rows(name: str) -> list[list[str]]:

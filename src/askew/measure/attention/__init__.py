@@ -5,6 +5,7 @@ The modules for these networks are imported only when recording starts.
 
 from askew.measure.attention.base import SUPPORTED_MODELS, AttentionRecorder, block_names
 from askew.measure.attention.choice import AttentionMaps
+from askew.measure.attention.concepts import ConceptTokens
 from askew.measure.attention.reader import (
     AttentionReader,
     attribution_text,
@@ -18,6 +19,7 @@ __all__ = [
     "AttentionMaps",
     "AttentionReader",
     "AttentionRecorder",
+    "ConceptTokens",
     "attribution_text",
     "block_names",
     "decode_maps",

@@ -13,6 +13,7 @@ import numpy as np
 from askew.errors import ModelError, StoreError
 from askew.measure.attention.base import AttentionRecorder, Maps
 from askew.measure.attention.choice import AttentionMaps
+from askew.measure.attention.concepts import ConceptTokens
 from askew.models.base import Request, WhiteBox
 from askew.store.files import digest_of
 from askew.store.foreign import json_value
@@ -33,11 +34,15 @@ def attribution_text(prompt: str, concept: str, against: str) -> str:
     If the prompt does not contain the word `against`, the word is added too. The prompt must
     contain the exact word: "artist" does not contain "art".
     """
-    whole_word = rf"(?<!\w){re.escape(against.strip())}(?!\w)"
     words = [concept]
-    if re.search(whole_word, prompt, re.IGNORECASE) is None:
+    if not _contains(prompt, against):
         words.append(against)
     return " and ".join([prompt, *words])
+
+
+def _contains(prompt: str, word: str) -> bool:
+    whole_word = rf"(?<!\w){re.escape(word.strip())}(?!\w)"
+    return re.search(whole_word, prompt, re.IGNORECASE) is not None
 
 
 class AttentionReader:
@@ -60,6 +65,13 @@ class AttentionReader:
         As in `AttentionMaps`.
     numbers
         Position of each image among the prompt's images, keyed by the image's seed.
+
+    Attributes
+    ----------
+    words
+        Pairs of a concept and the word `against`.
+    spelled
+        The same pairs, in the spelling of the attribution prompts. See `ConceptTokens`.
     """
 
     name = "attention"
@@ -80,7 +92,12 @@ class AttentionReader:
         self._definition = definition
         self._branch = branch
         self.words = [(concept, against) for concept in concepts]
-        self.attributions = [attribution_text(prompt, *pair) for pair in self.words]
+        self._tokens = ConceptTokens(model)
+        against_spelled = against
+        if not _contains(prompt, against):
+            against_spelled = self._tokens.spelling(against)
+        self.spelled = [(self._tokens.spelling(concept), against_spelled) for concept in concepts]
+        self.attributions = [attribution_text(prompt, *pair) for pair in self.spelled]
         content = [
             VERSION,
             model.name,
@@ -90,6 +107,7 @@ class AttentionReader:
             self.words,
             definition,
             branch,
+            *self._tokens.identity([*concepts, against]),
         ]
         self.fingerprint = f"attention-{digest_of(content)[:16]}"
 
@@ -132,12 +150,13 @@ class AttentionReader:
             If a word cannot be found, or the model's attention cannot be recorded.
         """
         recorders = self.recorders(self._model.pipeline)
-        for recorder, words in zip(recorders, self.words, strict=True):
+        for recorder, words in zip(recorders, self.spelled, strict=True):
             for word in words:
                 recorder.positions(word)
 
     def recorders(self, pipeline: Any) -> list[AttentionRecorder]:
         """Return a recorder for each attribution prompt."""
+        self._tokens.teach(pipeline)
         options = {} if getattr(pipeline, "transformer", None) else {"middle": True}
         return [
             AttentionMaps(pipeline, text, self._branch, self._definition, **options)
@@ -170,7 +189,7 @@ def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request,
         with ExitStack() as stack:
             recorders = [stack.enter_context(recorder) for recorder in reader.recorders(pipeline)]
             yield
-        vectors = _vectors(recorders, reader.words)
+        vectors = _vectors(recorders, reader.spelled)
         maps_by_request.update(zip(requests, vectors, strict=True))
 
     model.watch = watch

@@ -16,7 +16,7 @@ from PIL import Image
 from askew import mitigations
 from askew.errors import UsageError
 from askew.findings import GatheredData, Identity, PictureSet
-from askew.measure.attention import AttentionReader, watching
+from askew.measure.attention import AttentionReader, ConceptTokens, watching
 from askew.methods.map.plan import MapPlan
 from askew.models.base import Request, Setting, WhiteBox
 from askew.parts.survey.instruments import (
@@ -266,14 +266,25 @@ def _warn_without_masks(plan: MapPlan, run: Run, prompts: Sequence[PromptAttenti
 
 
 def _warn_of_unknown_words(plan: MapPlan, run: Run, model: WhiteBox) -> None:
-    """Warn about concepts and words in the prompts that a model does not know."""
+    """Warn about concepts and words in the prompts that a model does not know.
+
+    Warn also about concepts for which the model has learned where to look.
+    """
     run.warn(*unknown_words(model, plan.texts()))
+    tokens = ConceptTokens(model)
+    taught = [repr(concept) for concept in plan.concepts if concept in tokens]
+    if taught:
+        run.warn(
+            f"{model.name} was taught where to look for {', '.join(taught)}: maps of these words "
+            "test the pipeline, and are no evidence about the attention of other models"
+        )
     prompt = plan.prompts[0].text
     unknown_before = set(model.unknown_words(prompt))
     unknown = [
         repr(concept)
         for concept in plan.concepts
-        if set(model.unknown_words(f"{prompt} and {concept}")) - unknown_before
+        if concept not in tokens
+        and set(model.unknown_words(f"{prompt} and {concept}")) - unknown_before
     ]
     if unknown:
         verb = "cuts off" if cuts_prompts(model) else "does not know"
@@ -380,8 +391,13 @@ def nearness(against: str, concepts: Sequence[str], model: WhiteBox) -> dict[str
     """Return each concept's cosine similarity to `against`, computed from text embeddings."""
     from askew.measure.attention.words import word_vector  # imports torch
 
-    anchor = word_vector(model.pipeline, against)
-    return {concept: float(anchor @ word_vector(model.pipeline, concept)) for concept in concepts}
+    tokens = ConceptTokens(model)
+    tokens.teach(model.pipeline)
+    anchor = word_vector(model.pipeline, tokens.spelling(against))
+    return {
+        concept: float(anchor @ word_vector(model.pipeline, tokens.spelling(concept)))
+        for concept in concepts
+    }
 
 
 @dataclass(frozen=True, slots=True)
