@@ -114,7 +114,7 @@ def test_another_mitigation_never_reuses_an_image(policy: PromptPolicy) -> None:
         ),
         (
             {"targets": {"gender": {"male": 1.0}}},
-            "contain 1 value; give shares of at least two values",
+            "contain only 1 value; give shares of at least two values",
         ),
         ({"rule": "sometimes"}, "rule"),
         ({"policies": []}, "policies"),
@@ -133,7 +133,7 @@ def test_an_invalid_file_is_an_error_of_one_sentence(
 def test_files_that_are_not_mitigations_are_refused(tmp_path: Path, file: Path) -> None:
     with pytest.raises(UsageError, match="cannot read the mitigation"):
         askew.load_mitigation(tmp_path / "absent.toml")
-    with pytest.raises(UsageError, match="does not name its method"):
+    with pytest.raises(UsageError, match="does not state its method"):
         mitigation.parse_mitigation({}, "m.toml")
     with pytest.raises(UnknownName, match="mitigation 'prompt'"):
         mitigation.parse_mitigation({"method": "prompt"}, "m.toml")

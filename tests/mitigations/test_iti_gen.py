@@ -135,7 +135,7 @@ def test_a_truncated_file_and_an_empty_value_are_errors_of_one_sentence(
         mitigation.parse_mitigation(
             whole | {"tokens": {"gender": whole["tokens"]["gender"][:-8]}}, "m.toml"
         )
-    with pytest.raises(UsageError, match="no images of one of the values of 'gender'"):
+    with pytest.raises(UsageError, match="one of the values of 'gender' has no images"):
         learn_tokens(
             *embedder.text_tower(), [PROMPT], {"gender": [np.zeros((0, 128)), np.ones((1, 128))]}, 0
         )

@@ -124,7 +124,7 @@ def test_two_requests_of_an_axis_are_refused_unless_they_are_equal(first: str, s
             assert values[0].requested_values(request) == values[1].requested_values(request)
             assert stacked.requested_values(request) == values[0].requested_values(request)  # type: ignore[attr-defined]
         return
-    with pytest.raises(UsageError, match="both request values of gender"):
+    with pytest.raises(UsageError, match="both mitigations request values of gender"):
         values[1].wrap(values[0].wrap(model))
 
 
@@ -207,7 +207,9 @@ def test_policies_for_different_prompts_compose(tmp_path: Path) -> None:
     both: Any = chef.wrap(nurse.wrap(plain))
     for prompt, text in ((NURSE, "a photo of an old nurse"), ("a photo of a king", "")):
         assert both.stack.prompt_for(Request(prompt, 1, 0)) == (text or prompt)
-    with pytest.raises(UsageError, match="both change the prompt 'a photo of an old nurse'"):
+    with pytest.raises(
+        UsageError, match="both mitigations change the prompt 'a photo of an old nurse'"
+    ):
         policy("a photo of an old nurse", "an old nurse with glasses").wrap(nurse.wrap(plain))
 
 
@@ -244,7 +246,11 @@ def test_a_technique_that_cannot_join_is_refused_before_any_image(tmp_path: Path
     file = tmp_path / "policy.toml"
     file.write_text(value_of("prompts").to_toml())
     for name in ("prompts", "fair-diffusion", "iti-gen"):
-        reason = "both change the prompt" if name == "prompts" else "both request values of gender"
+        reason = (
+            "both mitigations change the prompt"
+            if name == "prompts"
+            else "both mitigations request values of gender"
+        )
         with pytest.raises(UsageError, match=reason):
             askew.mitigate(
                 NURSE,

@@ -19,7 +19,7 @@ class Failure:
     """Stand-in for the result of a task that raised an exception.
 
     An engine may yield a `Failure` instead of raising the exception, so that other items in flight
-    still yield their results. The run stores these results, gives out no further items, and then
+    still yield their results. The run stores these results, submits no further items, and then
     raises the first exception.
 
     Attributes
@@ -37,7 +37,7 @@ class Engine(Protocol):
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
     ) -> Generator[tuple[Item, Output | Failure], None, None]:
-        """Yield each item with the result of `task`, in any order.
+        """Apply `task` to each item, and yield the items with their results, in any order.
 
         An implementation keeps these promises:
 
@@ -55,8 +55,8 @@ class Engine(Protocol):
         Parameters
         ----------
         task
-            Function that takes an item. It returns the same result whenever it gets the same item.
-            The task, the items and the results can be pickled.
+            Function that takes an item. It must always return the same result for the same item.
+            The task, the items and the results must be picklable.
         items
             Iterable of items. There may be many items, and taking the next item may take time.
 

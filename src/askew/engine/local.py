@@ -14,6 +14,6 @@ class LocalEngine:
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
     ) -> Generator[tuple[Item, Output], None, None]:
-        """Yield each item with the result of `task`, in order."""
+        """Apply `task` to each item, and yield the items with their results, in order."""
         for item in items:
             yield item, task(item)

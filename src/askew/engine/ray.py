@@ -236,7 +236,7 @@ class RayEngine:
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
     ) -> Generator[tuple[Item, Output | Failure], None, None]:
-        """Yield each item with the result or failure of `task`, as soon as it is ready."""
+        """Apply `task` to each item, and yield each result or `Failure` as soon as it is ready."""
         call = RayCall[Item](self, cloudpickle.dumps(task), iter(items))
         try:
             yield from call.results()
@@ -332,7 +332,7 @@ class RayCall(Generic[Item]):
         flight.worker.queue.append(reference)
 
     def _outcome(self, reference: Any) -> Iterator[tuple[Item, Any]]:
-        """Yield an item with its result, unless the item's worker died or lacks image files."""
+        """Yield an item with its result, unless its worker died or could not open its images."""
         flight = self._in_flight[reference]
         try:
             reply = ray.get(reference)
@@ -351,9 +351,9 @@ class RayCall(Generic[Item]):
         yield flight.item, reply.output
 
     def _bury(self, worker: Worker, error: RayActorError) -> Iterator[tuple[Item, Failure]]:
-        """Collect a dead worker's items to repeat them, and yield those that are given up.
+        """Requeue a dead worker's items, or yield a `Failure` for an item with too many deaths.
 
-        The death counts for the item on which the worker was working.
+        The death is counted only for the item on which the worker was working.
         """
         self._engine.replace(worker)
         host = worker.place.host if worker.place else "an unknown machine"
@@ -374,7 +374,7 @@ def _start_sentence(address: str | None, error: Exception) -> str:
             f"cannot join the Ray cluster {address}: {reason}. Check the address of "
             "--engine ray://HOST:PORT or RAY_ADDRESS, and the cluster's token (RAY_AUTH_TOKEN)"
         )
-    return f"Ray does not start on this machine: {reason}. Use --engine threads instead"
+    return f"Ray could not be started on this machine: {reason}. Use --engine threads instead"
 
 
 def _check_place(place: WorkerPlace) -> None:
@@ -408,9 +408,10 @@ def _free() -> str:
 
 
 def _without_printing() -> Callable[[], None]:
-    """Suppress Ray's text on standard output, and return a function that undoes this.
+    """Suppress Ray's messages on standard output, and return a function that turns them on.
 
-    Commands print their results to standard output, and Ray has no option to stop printing there.
+    Commands print their results to standard output, and Ray has no option to print its messages
+    elsewhere.
     """
     module: Any = ray._private.worker
     original = getattr(module, "print_to_stdstream", None)

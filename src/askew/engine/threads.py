@@ -25,7 +25,7 @@ class ThreadEngine:
         Maximum number of items in flight, at least 1.
     takes_turns
         True if the tasks use a model or instrument in this process, which can work on only one item
-        at a time. Requests to a server need no turns.
+        at a time. Tasks that only send requests to a server do not need to take turns.
     """
 
     name = "threads"
@@ -37,7 +37,7 @@ class ThreadEngine:
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
     ) -> Generator[tuple[Item, Output | Failure], None, None]:
-        """Yield each item with the result or failure of `task`, as soon as it is ready."""
+        """Apply `task` to each item, and yield each result or `Failure` as soon as it is ready."""
         lock = Lock() if self._takes_turns else None
         pool = ThreadPoolExecutor(self.workers, thread_name_prefix="call")
         in_flight = dict[Future[Output | Failure], Item]()

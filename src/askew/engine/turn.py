@@ -42,7 +42,7 @@ _TURN: ContextVar[Turn | None] = ContextVar("turn", default=None)
 def provider_turn(lock: "Lock | None") -> Iterator[None]:
     """Keep the turn until the `with` block ends or `end_turn` is called.
 
-    Do nothing without a lock.
+    If there is no lock, do nothing.
     """
     if lock is None:
         yield

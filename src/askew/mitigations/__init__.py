@@ -11,7 +11,7 @@ from askew.models.base import MITIGATION_SETTING, Collection, Model
 
 
 def open_model(name: str, settings: Mapping[str, object]) -> Model | Collection:
-    """Load a model and wrap it in the mitigation that its settings name.
+    """Load a model and wrap it in the mitigation that is given in its settings.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def open_model(name: str, settings: Mapping[str, object]) -> Model | Collection:
 
 
 def open_model_if_fast(name: str, settings: Mapping[str, object]) -> Model | Collection | None:
-    """Open a model with `open_model`; return None, without opening it, if opening takes seconds.
+    """Open a model with `open_model`, or return None if opening the model would take seconds.
 
     To plan a run, askew needs a model's suggested number of images, or the list of a collection's
     images. For models that take seconds to open, askew plans without this information.

@@ -33,7 +33,7 @@ def choose_part(
     """Return the index of the part (value or prompt) that is assigned to an image.
 
     With the rule "quota", a point in [0, 1) selects the part: the point at position `number` in a
-    Halton sequence, shifted by an amount that depends on the prompt. At `axis` 0, two parts with
+    Halton sequence, shifted by an amount that depends on the prompt. For `axis` 0, two parts with
     equal shares then each receive exactly half of the images, for every even number of images. The
     points for two axes fill the unit square evenly. If the request has no number, or the rule is
     "independent", the image's seed determines the point.

@@ -26,7 +26,7 @@ DIGEST = "digest"
 """Key of the digest in a mitigation file. Files that are written by hand need no digest."""
 
 TOLERANCE = 1e-6
-"""Maximum difference from 1 at which a sum of shares still counts as 1."""
+"""Maximum rounding error that is accepted in a sum of shares, which must be 1."""
 
 
 class Mitigation(PlanPart):
@@ -54,8 +54,8 @@ class Mitigation(PlanPart):
         for axis, shares in self.targets.items():
             if len(shares) < 2:
                 raise ValueError(
-                    f"the target shares of {axis!r} contain {len(shares)} value; give shares of at "
-                    "least two values"
+                    f"the target shares of {axis!r} contain only {len(shares)} value; "
+                    "give shares of at least two values"
                 )
             total = sum(shares.values())
             if min(shares.values()) < 0 or abs(total - 1) > TOLERANCE:
@@ -71,7 +71,7 @@ class Mitigation(PlanPart):
         return 1.0
 
     def wrap(self, model: Model) -> Model:
-        """Return the mitigated model. If the model already has mitigations, it keeps them.
+        """Return the mitigated model. Mitigations that the model already has are kept.
 
         Raises
         ------
@@ -119,8 +119,9 @@ class Mitigation(PlanPart):
         if not axes:
             return None
         return (
-            f"both request values of {', '.join(axes)}, and the requested values may differ for "
-            "the same image; omit one of the files, or let each technique mitigate different axes"
+            f"both mitigations request values of {', '.join(axes)}, and the requested values may "
+            "differ for the same image; omit one of the files, or let each technique mitigate "
+            "different axes"
         )
 
     def prompt_for(self, request: Request) -> str:
@@ -168,7 +169,7 @@ class Mitigation(PlanPart):
         return self.fingerprint
 
     def with_digest(self) -> Self:
-        """Return the mitigation with a digest of its learned content, which reveals damage."""
+        """Return the mitigation with a digest of its learned content, to detect damage later."""
         return self
 
     def extra_files(self) -> Mapping[str, bytes]:
@@ -430,7 +431,9 @@ def parse_mitigation(data: Mapping[str, object], source: str) -> Mitigation:
         If the technique is unknown or a field is wrong.
     """
     if "method" not in data:
-        raise UsageError(f'{source} does not name its method; add, for example: method = "prompts"')
+        raise UsageError(
+            f'{source} does not state its method; add a line such as method = "prompts"'
+        )
     technique: type[Mitigation] = registry.named("mitigation", str(data["method"]))
     return technique.checked(data, source)
 

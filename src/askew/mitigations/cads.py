@@ -185,7 +185,7 @@ class NegativePrompt(Steering):
     words: str = ""
 
     def check_class(self, pipeline_class: type, owner: str = "") -> None:
-        """Raise UsageError if the pipeline cannot be steered, or if the words are missing."""
+        """Raise UsageError if the pipeline cannot be steered, or if no negative prompt is given."""
         super().check_class(pipeline_class, owner)
         if not self.words:
             raise UsageError(

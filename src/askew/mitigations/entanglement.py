@@ -110,7 +110,7 @@ class Entanglement(Steering):
 
     @property
     def cost(self) -> float:
-        """Relative cost if a backward pass through the network costs as much as a forward pass."""
+        """Relative cost, if a backward pass through the network costs as much as a forward pass."""
         return 1 + 1 / self.interval_steps if self.scale else 1.0
 
     def evaluate(
@@ -136,7 +136,7 @@ class Entanglement(Steering):
     def _overlap_gradient(
         self, network: Callable[[Tensor], Tensor], sample: Tensor, call: NetworkCall
     ) -> tuple[Tensor, Tensor]:
-        """Return the outputs, and the overlap's gradient with respect to conditional latents."""
+        """Return the outputs, and the gradient of the overlap with respect to the latents."""
         import torch
 
         from askew.measure.attention.unet import cross_attention

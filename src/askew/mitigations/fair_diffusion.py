@@ -97,7 +97,7 @@ class FairDiffusion(TargetSteering):
     def _edit_weights(self, call: NetworkCall) -> list[list[float]]:
         """Return s_c w_c for each edit and each image.
 
-        The edits have the order of `further_texts`.
+        The edits are in the same order as in `further_texts`.
         """
         requested = [self.requested_values(request) for request in call.requests]
         edit_weights = []

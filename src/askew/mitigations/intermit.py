@@ -2,10 +2,10 @@
 
 The axes are chosen greedily, using the interactions between axes. Each step adds one axis: from
 then on, the prompts state its values, with their target shares. askew adds the axis for which the
-predicted mean deviation of all axes from their references is smallest. The steps end when this
-predicted deviation reaches a bound. `askew.methods.mitigate` chooses the axes, and this module
-applies the choice. Only an abstract description of the paper's algorithm was available. Therefore,
-the rule follows this description and not the paper's code.
+predicted mean deviation of all axes from their references is smallest. No more axes are added when
+this predicted deviation has fallen to a given bound. `askew.methods.mitigate` chooses the axes, and
+this module applies the choice. Only an abstract description of the paper's algorithm was available.
+Therefore, the choice of axes follows this description and not the paper's code.
 """
 
 from collections.abc import Mapping, Sequence

@@ -39,7 +39,7 @@ PLACES = 3
 """Number of tokens for each value of an axis."""
 
 FLOAT_BYTES = 4
-"""Number of bytes in which a file stores each number of the tokens."""
+"""Number of bytes for each component of a token in a mitigation file."""
 
 NEAR = 0.8
 """Cosine similarity to the prompt below which the loss pulls a learned text toward the prompt."""
@@ -49,7 +49,7 @@ EQUAL = 1e-6
 
 EPOCHS = 60
 STEPS = 5
-"""Number of steps per epoch. For every value, all steps use the same number of images."""
+"""Number of steps per epoch. Each step uses an equal part of the images of every value."""
 
 RATE = 0.01
 """Learning rate, halved after a third of the epochs."""
@@ -59,7 +59,7 @@ ANYBODY = "a photo of a person"
 
 
 class ITIGen(TargetSteering):
-    """Mitigation that puts learned tokens after the words of every prompt.
+    """Mitigation that appends learned tokens to every prompt.
 
     Attributes
     ----------
@@ -205,7 +205,7 @@ class ITIGen(TargetSteering):
 def encoder_digest(encoder: CLIPTextModel) -> str:
     """Return a digest of a text encoder's token embeddings.
 
-    It is the same for float16 and float32.
+    The digest is the same for float16 and float32.
     """
     return _embeddings_digest(encoder.get_input_embeddings().weight)
 
@@ -259,8 +259,8 @@ def states_with_tokens(
     """Encode a prompt in which learned tokens replace the end-of-text token.
 
     The learned tokens replace the sums of token and position embeddings. The text's vector is read
-    three positions after the original end-of-text token, because transformers pads texts with this
-    token. (OpenAI's padding has zeros.)
+    three positions after the original end-of-text token, because the transformers library pads
+    texts with this token. (OpenAI's code pads texts with zeros.)
 
     Parameters
     ----------
@@ -419,8 +419,8 @@ def learn_tokens(
     for axis, values in pictures.items():
         if any(len(rows) == 0 for rows in values):
             raise UsageError(
-                "iti-gen needs images of every value, but there are no images of one of the "
-                f"values of {axis!r}"
+                "iti-gen needs images of every value, but one of the values of "
+                f"{axis!r} has no images"
             )
     learner = _TokenLearner(model, tokenizer, prompts, pictures, seed)
     state = checkpoint.read() if checkpoint is not None else None
@@ -465,7 +465,7 @@ class _TokenLearner:
             parameter.requires_grad_(False)
 
     def _original_vectors(self) -> Tensor:
-        """Return the unit vectors, of shape (prompts, d), of the prompts without learned tokens."""
+        """Return the unit vectors (prompts, d) of the prompts, encoded without learned tokens."""
         import torch
         from torch.nn.functional import normalize
 

@@ -72,7 +72,7 @@ class PromptReplacement(Mitigation):
         return prompts.union(*(self.possible_prompts(prompt) for prompt in prompts))
 
     def conflict_with(self, other: Mitigation) -> str | None:
-        """Return why another mitigation conflicts, for example because it changes the prompt."""
+        """Return why a mitigation conflicts with this one, such as by changing the same prompt."""
         if not isinstance(other, PromptReplacement):
             return super().conflict_with(other)
         prompts = self.known_prompts()
@@ -82,8 +82,8 @@ class PromptReplacement(Mitigation):
         if not shared:
             return None
         return (
-            f"both change the prompt {shared[0]!r}; plan a single policy for all axes, as in askew "
-            "mitigate PROMPT --axes gender,age"
+            f"both mitigations change the prompt {shared[0]!r}; plan a single policy for all "
+            "axes, as in askew mitigate PROMPT --axes gender,age"
         )
 
 

@@ -135,7 +135,7 @@ class NetworkCall:
     memory: dict[str, object]
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """Return the result of `make`.
+        """Return the result of `make`, which is computed only once per batch.
 
         askew calls `make` only in the batch's first evaluation, and stores the result.
         """
@@ -270,7 +270,7 @@ class Steering(Mitigation):
         return texts
 
     def further_texts(self, call: NetworkCall) -> list[str]:
-        """Return additional texts for which the network is evaluated for every image."""
+        """Return the additional texts for which the network is evaluated for every image."""
         return []
 
     def evaluate(
@@ -574,8 +574,8 @@ def encode_text(
     text
         The text.
     tokens
-        Number of token states in the pipeline's encoded prompts. The encoded text has the same
-        number.
+        Number of token states in the pipeline's encoded prompts. The encoded text gets the same
+        number of token states.
     clip_skip
         Number of CLIP's final layers to skip.
     """

@@ -95,7 +95,7 @@ def alpha_estimate(
     rng
         Random generator for the resamples.
     over
-        Units that are resampled. Raters are only resampled if there are at least three.
+        Units that are resampled. Raters are resampled only if there are at least three.
     draws
         Number of resamples.
     level
@@ -284,7 +284,7 @@ def _check_defined(coefficient: float, pairs: Floats | NDArray[np.int64]) -> Non
 
 
 def _resampled_units(over: Resampled, raters: int) -> str:
-    """Return which units askew resamples, or an empty string if there are too few raters."""
+    """Return the units to resample, or an empty string if there are too few raters."""
     if raters >= LEAST_RATERS or over == "items":
         return over
     return "items" if over == "items and raters" else ""

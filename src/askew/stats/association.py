@@ -173,7 +173,8 @@ def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) 
     similarity between their text embeddings. The paper uses this score as a baseline, but does not
     give its formula. Here the matching maximizes the sum of m * cosine over the matched pairs,
     where m is the smaller frequency of the two concepts. The score is this sum divided by (sum_i
-    w_i + sum_j v_j - sum m). Like CAS, the score is 1 for equal sets of concepts.
+    w_i + sum_j v_j - sum m). Like CAS, the score is 1 if both sets contain the same concepts at the
+    same frequencies.
 
     Parameters
     ----------

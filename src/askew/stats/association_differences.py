@@ -48,7 +48,7 @@ class AssociationDifferences:
     standard_deviation: Estimate
 
     def with_missing(self, missing: Sequence[int]) -> Self:
-        """Return a copy that reports how many images have no answers.
+        """Return a copy that also reports the number of images without answers.
 
         Parameters
         ----------

@@ -1,16 +1,17 @@
-"""Intervals, null values and p-values for all association scores of one axis, from shared draws.
+"""Intervals, null values and p-values for an axis's association scores, from shared random draws.
 
 CAS = (S - D) / (S + D), where S is the sum of two histograms and D is the L1 distance between them.
-With few images, the observed D is too large. CAS decreases more slowly when D is large. So plug-in
+With few images, the observed D is too large. As D grows, CAS decreases ever more slowly. So plug-in
 scores are not only too low, but also too close together.
 
-Let C be a plug-in score and C* its debiased value. Two population scores differ by more than their
-plug-in scores. If only concepts that clearly differ contribute to the difference, the population
-difference is c = ((1 + C*) / (1 + C))**2 times the plug-in difference. Here c is the slope of CAS
-as a function of D at C*, divided by the slope at C. If the difference is spread over many concepts,
-noise hides more of it. In simulations, the population difference was then larger by up to another
-factor of c**3. So askew multiplies scores and their errors by a power of c. The power is smallest
-for the low end of an interval, larger for the debiased value, and largest for the high end.
+Let C be a plug-in score and C* its debiased value. The difference between two population scores is
+larger than the difference between their plug-in scores. If only concepts that clearly differ
+contribute to the difference, the population difference is c = ((1 + C*) / (1 + C))**2 times the
+plug-in difference. Here c is the slope of CAS as a function of D at C*, divided by the slope at C.
+If the difference is spread over many concepts, sampling noise hides more of the difference. In
+simulations, the population difference was then larger by an additional factor of up to c**3. So
+askew multiplies scores and their errors by c raised to an exponent. The exponent is smallest for
+the low end of an interval, larger for the debiased value, and largest for the high end.
 
 docs/reference/calibration.md reports how often the intervals cover the true value. `fair_null`
 computes the null.
@@ -58,7 +59,7 @@ HIGH_POWER = 4.25
 WIDER = 1.06
 """Factor by which askew widens bootstrap standard errors.
 
-Without this factor, the errors are too small if the sets differ in all concepts.
+Without this factor, the standard errors are too small if the sets differ in all concepts.
 """
 
 
@@ -245,7 +246,7 @@ def _checked_sets(
 
 
 def _image_counts(sets: Sequence[Floats], missing: Sequence[int]) -> ImageCounts:
-    """Count the images of each set. If `missing` is empty, no images are missing."""
+    """Count the images in each set. If `missing` is empty, all images have answers."""
     counts = tuple(missing) if len(missing) else (0,) * len(sets)
     if len(counts) != len(sets):
         raise ValueError(f"`missing` has {len(counts)} numbers, but there are {len(sets)} sets")
@@ -318,7 +319,7 @@ def _null_cas(initial: Floats, counterfactuals: Floats) -> Floats:
 
 
 def _joint_errors(shifts: Sequence[ConceptShift], sets: Sequence[Floats], level: float) -> Floats:
-    """Simulate errors (draws, K) of the plug-in scores, and widen them if there are few images."""
+    """Simulate errors (draws, K) of the plug-in scores, and enlarge them if there are few images."""
     drawn = np.stack([shift.draws(shift.difference) for shift in shifts], axis=-1)
     smallest = min(len(images) for images in sets)
     stretch = student_stretch(level, max(smallest - 1, 1))

@@ -1,4 +1,4 @@
-"""Use Intersectional Sensitivities to predict how mitigating several axes affects all axes.
+"""Predictions of how mitigating several axes affects all axes, from Intersectional Sensitivities.
 
 Mitigating an axis x decreases the deviation d_y of an axis y from its reference by the Intersectional
 Sensitivity IS_xy = d_y(before) - d_y(after) (BiasConnect, Eq. 4). If all axes of a set S are mitigated,
@@ -21,7 +21,7 @@ Each effect is multiplied by tau² / (tau² + its variance).
 
 In tests with the studio, pooled effects led to better choices of two to four axes. The remaining
 deviation was .003 to .016 lower than for axes chosen without pooling. The standard deviation of the
-prediction's error was half as large.
+prediction's error was half as large as without pooling.
 """
 
 from collections.abc import Callable, Sequence
@@ -50,14 +50,15 @@ class AffectedAxis:
     Attributes
     ----------
     initial : array, (m,)
-        Number of labels of each value in the baseline images.
+        Number of baseline images that are labeled with each value.
     stated : sequence of array, (K, m)
-        An array for each candidate. Row k contains the number of labels of each value in images
-        whose prompts state value k of the candidate. One of the candidates may be this axis.
+        An array for each candidate. Row k contains the label counts for images whose prompts state
+        value k of the candidate, with a column for each value. One of the candidates may be this
+        axis.
     reference : array, (m,)
         Reference shares of the axis.
     distance : str
-        Name, in `distance.DISTANCES`, of the distance that measures deviation.
+        Name of the distance that measures the deviation, a key of `distance.DISTANCES`.
     errors : ReadingErrors or None
         Known labeling errors on this axis; None if they are unknown.
     """
@@ -79,7 +80,7 @@ class Deviations(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AxisEffects:
-    """Deviations of all axes, and the effect of mitigating each candidate axis on each of them.
+    """Deviations of all axes, and the effect on each deviation when a candidate axis is mitigated.
 
     Attributes
     ----------
@@ -158,7 +159,8 @@ class Pooling:
         effects
             Observed effects.
         sampled
-            Effects in simulated samples of images. The first axis of each array is the sample.
+            Effects in simulated samples of images. The first axis of each array indexes the
+            samples.
         """
         of_samples = sampled.deviations[:, None, :] - sampled.sensitivities
         before = np.maximum(sampled.deviations.var(axis=0), SMALLEST_VARIANCE)

@@ -3,8 +3,9 @@
 Decisions are an array of shape (images, pairs): 1 for the first class of the pair, 0 for the second
 class, and NaN where both classes fit equally well. Several decisions about one image are not
 independent draws. So askew computes Wilson intervals at the effective sample size. This is the
-number of independent decisions whose share would vary as much as the observed share. An ordinary
-bootstrap fails for shares near 0 and 1. Functions raise NotEnoughData if a group has no decisions.
+number of independent decisions that would give a share with the same variance as the observed
+share. An ordinary bootstrap fails for shares near 0 and 1. Functions raise NotEnoughData if a group
+has no decisions.
 """
 
 from collections.abc import Sequence
@@ -67,7 +68,7 @@ def hits(errors: ArrayLike, true: int) -> Floats:
     Returns
     -------
     array, (images, 1)
-        Hits: 1 if the true class alone has the smallest error, NaN if another class has the same
+        Hits: 1 if only the true class has the smallest error, NaN if another class has the same
         smallest error, and 0 if another class has a smaller error.
     """
     means = _checked(errors).mean(axis=2)

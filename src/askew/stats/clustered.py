@@ -69,7 +69,7 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
 
 
 def _effective_members(x: Floats, share: float, level: float) -> float:
-    """Return how many independent members would give an interval of the same length."""
+    """Return the effective sample size of the members, from which the interval is computed."""
     answered = x[_has_answer(x)]
     counts = (~np.isnan(answered)).sum(axis=1)
     sums = np.nansum(answered, axis=1)
@@ -271,7 +271,7 @@ def _means(x: Floats) -> Floats:
 
 
 def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the cluster means of both arrays, only for rows in which both arrays have a value."""
+    """Return both arrays' cluster means, computed only from rows in which both arrays have values."""
     rows = min(len(x), len(y))
     x = x[:rows]
     y = y[:rows]
@@ -284,7 +284,7 @@ def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 def sign_flip_p(
     differences: Floats, rng: Generator, draws: int, *, one_sided: bool = False
 ) -> float:
-    """Return the p-value of a sign-flip test of whether the mean difference is 0.
+    """Return the p-value of a sign-flip test of the hypothesis that the mean difference is 0.
 
     p = (1 + exceedances) / (1 + draws). Exceedances are the draws in which the mean is at least as
     far from 0 as the observed mean.

@@ -25,7 +25,7 @@ MOST_PICTURES = 2000
 
 @dataclass(frozen=True, slots=True)
 class CommonDraws:
-    """Samples of up to `MOST_PICTURES` images, which can be drawn from any population.
+    """A sampler that draws samples of up to `MOST_PICTURES` images from any population.
 
     Samples from the same stream use the same random numbers. Samples from different streams are
     independent.

@@ -1,11 +1,11 @@
 """Interval for CAS, computed by inverting a test along two paths of possible populations.
 
 CAS = (S - D) / (S + D), where S is the sum of two histograms and D = sum |w0 - w1| is the L1
-distance between them. With few images, the observed D is too large. Each concept that is equally
-frequent in both populations adds up to 0.8 standard errors to D. Resampling cannot correct this
-excess, because the excess depends on how the true difference is distributed over the concepts. The
-data reveal this distribution only in part. So askew computes each end of the interval for the least
-favorable case:
+distance between them. With few images, the observed D is too large. A concept that is equally
+frequent in both populations increases D by as much as 0.8 standard errors, on average. Resampling
+cannot correct this excess, because the excess depends on how the true difference is distributed
+over the concepts. The data reveal this distribution only in part. So askew computes each end of the
+interval for the least favorable case:
 
 - High CAS, path "sparse": the difference is in as few concepts as possible. Along the path, concepts
   start to differ in order of decreasing z-value.
@@ -210,7 +210,7 @@ class ConceptShift:
         )
 
     def _rare_end(self, level: float) -> float:
-        """Return a high end if the sets have fewer than `FEW` shared occurrences, and 0 if not.
+        """Return a high end for sets with fewer than `FEW` shared occurrences, or 0.
 
         Resampling cannot show how many more occurrences such sets could share. So the high end
         comes from a Clopper-Pearson interval, in which each image of the smaller set is a trial and

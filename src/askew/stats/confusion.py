@@ -202,7 +202,7 @@ def compatible_shares(counts: Floats, draws: int, rng: Generator) -> Floats:
 
 
 def least_squares_shares(shares: Floats, rates: Floats) -> Floats:
-    """Compute the same shares as `ReadingErrors.shares`, but for many draws in one step.
+    """Compute the same shares as `ReadingErrors.shares`, but for many draws at the same time.
 
     Let t be the shares of answers in a draw, and M the transposed rates. The result s minimizes |M
     s - t|**2 over s >= 0 with sum 1. If the solution of M s = t has no negative share, it is the

@@ -38,7 +38,7 @@ class ChiSquare:
     draws : int, optional
         Number of permutations; None if the chi-squared distribution was used.
     cramers_v : float
-        Strength of the dependence, sqrt(chi2 / (n (min(K, m) - 1))), in [0, 1], not corrected for
+        Strength of the association, sqrt(chi2 / (n (min(K, m) - 1))), in [0, 1], not corrected for
         chance.
     """
 
@@ -247,7 +247,7 @@ def chi_squares(
     tables : sequence of array, (K, m)
         Tables of counts.
     rng
-        Random generator that draws the seed of all permutations.
+        Random generator that draws the seed for all permutations.
     threshold, first_draws, max_draws
         As in `chi_square`.
     """

@@ -13,8 +13,8 @@ much as this correction would at a share of 1/2.
 
 p is the p-value for the null hypothesis that both sets come from the same distribution. The test
 randomly swaps the two images of a pair and randomly assigns images without a partner to the sets.
-For shares, p is the mid-p over all possible exchanges (`exchange`). For other scores, p = (1 +
-exceedances) / (1 + draws).
+For shares, p is the mid-p over all possible rearrangements of the images (`exchange`). For other
+scores, p = (1 + exceedances) / (1 + draws).
 
 The module also estimates the distance between two sets of vectors, and the difference between the shares
 of two groups in one set (BiasMap, section 2.2).
@@ -50,7 +50,7 @@ from askew.types import Estimate
 
 PERMUTATIONS = 9_999
 CORRECTION = 2.0
-"""Amount by which askew reduces a correlation of 1 between n pairs, multiplied by n.
+"""If n pairs have a correlation of 1, askew reduces the correlation by this number divided by n.
 
 At shares of 1/2, a continuity correction of n / 2 reduces phi from 1 to 1 - 2 / n.
 """
@@ -131,7 +131,7 @@ def distance_difference(
     sets
         Both sets, as in `share_difference`.
     reference : array, (K,)
-        Reference shares, or weights.
+        Reference shares, or weights that are scaled to shares.
     distance
         Name of a distance, as in `shares.distance_estimate`, or a function.
     rng
@@ -280,7 +280,7 @@ def joined(
 def equal_generators(
     rng: np.random.Generator,
 ) -> tuple[np.random.Generator, np.random.Generator]:
-    """Return two random generators that produce the same numbers.
+    """Return two random generators that produce the same sequence of numbers.
 
     With these generators, a computation yields the same result for two equal sets, because it uses
     the same random draws for both sets.
@@ -335,7 +335,8 @@ def risk_difference(
 
     The interval combines Wilson's intervals for both shares (MOVER). The interval accounts for the
     correlation between two shares of the same sample, and limits below 0 are reflected at 0. If
-    every answer names one of the two groups, the interval is Wilson's interval for a single share.
+    every answer states one of the two groups, the interval is computed from Wilson's interval for a
+    single share.
 
     The null value is the mean difference that is expected if both groups are equally frequent. It
     is above 0. `debiased` is the true difference for which the observed difference would be the
@@ -344,7 +345,7 @@ def risk_difference(
     Parameters
     ----------
     first, second
-        Number of answers that name each group.
+        Number of answers that state each group.
     n
         Number of all answers.
     level
@@ -399,7 +400,7 @@ def _folded_ends(p: float, q: float, n: int, level: float) -> Ends:
 
 
 def _median_unbiased_gap(gap: int, n: int) -> float:
-    """Return the true difference between two shares that has `gap` as its median estimate."""
+    """Return the true difference between two shares for which `gap` is the median estimate."""
     sizes = np.abs(2 * np.arange(n + 1) - n)
     at_or_below = (sizes < gap) + 0.5 * (sizes == gap)
 
@@ -413,7 +414,7 @@ def _median_unbiased_gap(gap: int, n: int) -> float:
 def kernel_distance(
     first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, draws: int = 1000
 ) -> Estimate:
-    """Estimate the squared maximum mean discrepancy between two sets of vectors, without bias.
+    """Compute an unbiased estimate of the squared maximum mean discrepancy between two sets.
 
     The kernel is k(x, y) = (x.y / d + 1)^3. The estimate is the mean over i != j of h_ij = k(x_i,
     x_j) + k(y_i, y_j) - k(x_i, y_j) - k(y_i, x_j) (Gretton et al. 2012, Eq. 4). This is the "kernel
