@@ -65,7 +65,7 @@ def test_cas_broadcasts_over_draws_and_counterfactuals() -> None:
 
 @pytest.mark.parametrize("variant", ["paper", "code"])
 def test_a_histogram_without_concepts_has_no_cas(variant: str) -> None:
-    with pytest.raises(NotEnoughData, match="concepts: all zero"):
+    with pytest.raises(NotEnoughData, match="concepts are 0"):
         cas([0.0, 0.0], [0.5, 0.5], variant)  # type: ignore[arg-type]
 
 

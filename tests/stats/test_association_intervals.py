@@ -201,7 +201,7 @@ def test_too_little_data_is_refused() -> None:
         associations(ones, [ones], rng=rng())
     with pytest.raises(NotEnoughData, match="counterfactual set 1 is empty"):
         associations(ones, [ones, np.empty((0, 3))], rng=rng())
-    with pytest.raises(NotEnoughData, match="concepts: all zero"):
+    with pytest.raises(NotEnoughData, match="concepts are 0"):
         associations(np.zeros((4, 3)), [ones, ones], rng=rng())
     with pytest.raises(ValueError, match="same columns"):
         associations(ones, [ones, np.ones((4, 2))], rng=rng())

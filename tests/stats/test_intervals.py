@@ -82,7 +82,7 @@ def test_correction_for_chance() -> None:
 def test_an_empty_set_is_an_error() -> None:
     with pytest.raises(NotEnoughData, match="set A is empty"):
         array_of(np.empty((0, 3)), "set A")
-    with pytest.raises(NotEnoughData, match="all zero"):
+    with pytest.raises(NotEnoughData, match="are 0"):
         positive_counts([[1, 2], [0, 0]])
     with pytest.raises(ValueError, match="not finite"):
         array_of([[np.nan]])

@@ -189,7 +189,7 @@ def associations(
     variant
         As in `association.cas` and `association.mad`.
     missing : sequence of int, (K + 1,), optional
-        Number of images without an answer in each set. The estimates only report this number.
+        Number of images without an answer in each set, which the estimate only reports.
     embedded
         True if the sets contain embeddings. askew then computes CAS^CLIP (Eq. 4). The mean cosine
         is a product of two means, so its plug-in value is unbiased. The interval is normal, with a

@@ -167,7 +167,7 @@ def corrected_share_intervals(
     level
         Confidence level of the intervals, in (0, 1).
     missing
-        Number of images without an answer. The estimates only report this number.
+        Number of images without an answer, which the estimate only reports.
     """
     errors = ReadingErrors.of(confusion)
     answers = np.asarray(observed, dtype=float)

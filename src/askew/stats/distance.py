@@ -2,8 +2,8 @@
 
 Distributions p and q are counts or shares of shape (..., K). All functions scale them to sum to 1.
 Leading axes broadcast. All functions raise NotEnoughData if a distribution sums to 0 or K < 2. They
-raise ValueError for negative or infinite numbers and for different lengths. They raise UnknownName
-if the name of a distance is not in `DISTANCES`.
+raise ValueError for negative or infinite numbers, and for distributions of different lengths. They
+raise UnknownName if the name of a distance is not in `DISTANCES`.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
 
 
 def total_variation(p: ArrayLike, q: ArrayLike) -> Floats:
-    """Compute half the sum of |p - q|, in [0, 1].
+    """Compute the total variation distance, which is half the sum of |p - q|, in [0, 1].
 
     This distance is for values without an order. It is the share of images that would have to
     change their value to turn p into q.
@@ -77,7 +77,7 @@ CHOICES: Mapping[str, str] = {
     "nominal": "total_variation",
     "values": "values",
 }
-"""Name of the distance for each option value.
+"""Name of the distance for each value of the option.
 
 With "auto", the scale of the axis determines the distance.
 """
@@ -186,7 +186,7 @@ def towards_value(target: Floats, value: int, step: Floats | float) -> Floats:
     target : array, (K,)
         Shares at step 0.
     value
-        Index of the value that has all images at step 1.
+        Index of the value that all images show at step 1.
     step : float
         Fraction of the way from `target` to the single value, in [0, 1].
     """

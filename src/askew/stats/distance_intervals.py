@@ -1,16 +1,17 @@
 """Interval for a population's distance from a reference distribution, computed by inverting a test.
 
 A *fair* population has the reference shares. By chance, the observed share of a value differs from
-its reference share even if the population has this share. So the distance computed from n images is
-too large on average. Resampling the shares cannot correct this excess. So askew tests populations
-along two paths. It rejects a population if too few of its samples have a distance as extreme as the
-observed distance. The excess depends on which values truly differ from the reference, and the data
-reveal this only in part. So askew computes each end of the interval for the least favorable case:
+its reference share even if the population has exactly the reference share. So the distance computed
+from n images is too large on average. Resampling the shares cannot correct this excess. So askew
+tests populations along two paths. It rejects a population if too few of its samples have a distance
+as extreme as the observed distance. The excess depends on which values truly differ from the
+reference, and the data reveal this only in part. So askew computes each end of the interval for the
+least favorable case:
 
 - Low end: as few values as possible differ from the reference (`sparse`). All other values have
-  their reference shares. There, the excess that they add is largest. At the level `POINT`, the low
-  end is the debiased distance. The debiased distance is 0 for half of all samples from a fair
-  population.
+  their reference shares. The excess that a value adds is largest at its reference share. At the
+  level `POINT`, the low end is the debiased distance. The debiased distance is 0 for half of all
+  samples from a fair population.
 - High end: beyond the observed shares, more and more images show the values that are clearly in
   excess (`outward`). All other values fall below their reference shares, where they add no excess.
 
@@ -143,7 +144,7 @@ def shifted_shares(shares: Floats, reference: Floats, population: Floats) -> Flo
 
 @dataclass(frozen=True, slots=True)
 class ObservedDistances:
-    """Observed distances, for comparison with the distances of samples.
+    """Observed distances that are compared with the distances of samples.
 
     Attributes
     ----------
@@ -194,7 +195,7 @@ class SampledShares:
 
     @property
     def observed(self) -> Floats:
-        """Observed distance, for comparison with the distances of samples."""
+        """Observed distance that is compared with the distances of samples."""
         return self.distance(self.shares) if self.uncut is None else self.uncut
 
     def samples(self, population: Floats, draws: int, rng: np.random.Generator) -> Floats:
@@ -250,7 +251,7 @@ class SampledShares:
         return ObservedDistances(distances=distances, below_if_fair=_share_below(fair, distances))
 
     def sparse(self) -> Path:
-        """Return the path on which values leave the reference in order of decreasing z-value.
+        """Return the path on which values start to deviate in order of decreasing z-value.
 
         The path starts at the reference (t = 0) and ends at the observed shares (t = 1).
         """

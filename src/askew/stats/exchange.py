@@ -73,7 +73,7 @@ class ExchangeCounts:
         Number of pairs in which the images show two different values, in either order. Only the
         cells above the diagonal are used.
     rest : array, (K,)
-        For each value, number of images without a partner in both sets together.
+        For each value, total number of images without a partner in the two sets.
     sizes : tuple of int
         Number of images in the first set, and in the second set.
     rest_of_first
@@ -91,7 +91,7 @@ class ExchangeCounts:
 
     @classmethod
     def of(cls, sets: PairedSets) -> Self:
-        """Count the images of two sets. Values that no image shows are left out."""
+        """Count the images in two sets. Values that no image shows are left out."""
         shown = (sets.first.sum(axis=0) + sets.second.sum(axis=0)) > 0
         first, second = sets.pairs[:, :, shown]
         table = np.rint(first.T @ second).astype(np.int64)
@@ -107,7 +107,7 @@ class ExchangeCounts:
 
     @property
     def total(self) -> Integers:
-        """For each value, number of images in both sets together."""
+        """For each value, total number of images in the two sets."""
         of_pairs = 2 * self.alike + self.different.sum(axis=0) + self.different.sum(axis=1)
         return np.asarray(of_pairs + self.rest)
 
@@ -229,7 +229,7 @@ def tested_distance(
         Shares of both sets after each exchange. The mean distance over all exchanges is the null
         value.
     images
-        Number of images in both sets together.
+        Total number of images in the two sets.
     test, distance
         As in `distance_of_sets`.
     """

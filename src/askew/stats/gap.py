@@ -25,7 +25,7 @@ from askew.stats.intervals import (
 from askew.types import Estimate
 
 QUANTILE = 0.25
-"""Share of the variations, and of the images, that may lack a match (alpha in the paper)."""
+"""Share of the variations, and of the images, that may be unmatched (alpha in the paper)."""
 
 
 def unit_similarity(cosine: ArrayLike) -> Floats:
@@ -108,7 +108,7 @@ def gap_estimate(
     """Estimate the bias score, corrected for chance if `of_variations` is given.
 
     The interval is for the mean score over new samples with the same numbers of images and
-    variations. The numbers matter, because more images cover more variations. askew resamples
+    variations. These numbers matter, because more images cover more variations. askew resamples
     variations and images. A resample contains fewer distinct images, so its score is lower.
     Therefore the interval uses only the deviations of the resampled scores from their mean. If
     there are few rows or columns, askew stretches these deviations by the ratio of Student's t to
@@ -116,7 +116,7 @@ def gap_estimate(
 
     Under the null hypothesis, the model shows everything in the variations. Each null draw takes
     the same number of images, with replacement, from images that were generated from the
-    variations. Low scores mean bias, so p = (1 + number of draws at or below the score) / (1 +
+    variations. Low scores indicate bias, so p = (1 + number of draws at or below the score) / (1 +
     draws). The corrected score, null - value, increases with the bias.
 
     Parameters
@@ -134,7 +134,7 @@ def gap_estimate(
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Number of missing images. The estimate only reports this number.
+        Number of missing images, which the estimate only reports.
     """
     s = _matrix(similarity)
     variations, images = s.shape

@@ -135,8 +135,8 @@ def reference_test(
         Reference shares.
     reference_images
         Number of images from which the reference was computed, with labels from the same
-        instrument; None if the reference is exact. A reference from images has the same labeling
-        errors, so `errors` is then not used.
+        instrument; None if the reference is exact. If a number is given, the reference has the same
+        labeling errors, and `errors` is ignored.
     errors
         Known labeling errors.
 
@@ -192,7 +192,7 @@ def multinomial_probabilities(counts: Floats, shares: Floats) -> Floats:
 
 
 def counts_are_listed(n: int, values: int) -> bool:
-    """Check whether n images have few enough possible counts per value to enumerate."""
+    """Check whether the possible counts of n images are few enough to enumerate."""
     return math.comb(n + values - 1, values - 1) <= MOST_OUTCOMES
 
 
@@ -211,7 +211,7 @@ def possible_counts(n: int, values: int) -> Floats:
 def law_with_errors(
     n: int, reference: tuple[float, ...], errors: ReadingErrors
 ) -> tuple[Floats, NullLaw]:
-    """Return expected counts and the null distribution of Pearson's statistic for faulty labels.
+    """Return expected counts and Pearson's null distribution for labels with known errors.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ class HalvingRound:
     images
         Number of images per prompt at the end of the round, including earlier rounds.
     survivors
-        Number of prompts that the round keeps.
+        Number of prompts that remain after the round.
     """
 
     prompts: int

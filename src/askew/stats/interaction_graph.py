@@ -93,7 +93,8 @@ def amplification(
     effects
         IS of each pair of axes.
     null_sizes : mapping to array, (draws,)
-        Simulated |IS| of each pair without an effect, from `sensitivity.null_sizes`.
+        Values of |IS| for each pair, simulated under the null hypothesis of no effect
+        (`sensitivity.null_sizes`).
 
     Returns
     -------
@@ -124,9 +125,9 @@ def amplification(
 def _largest_amplification(value: float, draws: Floats, level: float) -> float:
     """Return the sum of equal effects for which simulated values are rarely as low as `value`.
 
-    An effect of c standard errors is observed as |X| with X ~ N(c, 1). The null draws show the mean
-    and the standard deviation of the sum at c = 0. The mean and the standard deviation of |X| then
-    show how the sum changes for larger c.
+    An effect of c standard errors is observed as |X| with X ~ N(c, 1). The null draws determine the
+    mean and the standard deviation of the sum at c = 0. The mean and the standard deviation of |X|
+    then determine how the sum changes for larger c.
     """
     mean = float(draws.mean())
     deviation = float(draws.std())
@@ -266,7 +267,8 @@ def correlation(
         out.
     after : array, (..., sources, targets)
         IS measured on images of the mitigated model, and on baseline images that were not used for
-        `before`. If both arrays used the same baseline images, noise would cause r = .6.
+        `before`. If both arrays used the same baseline images, noise would cause a correlation of r
+        = .6.
     rng
         Random generator for the permutations.
     draws

@@ -315,7 +315,9 @@ def positive_counts(counts: ArrayLike, name: str = "counts", whole: bool = False
         numbers = "whole numbers" if whole else "numbers"
         raise ValueError(f"{name} must be finite {numbers} that are not negative")
     if not c.sum(axis=-1).all():
-        raise NotEnoughData(f"{name}: all zero; at least one image with an answer is needed")
+        raise NotEnoughData(
+            f"all numbers in {name} are 0; at least one image with an answer is needed"
+        )
     return c
 
 

@@ -47,8 +47,8 @@ class RatedLabels:
     votes : array, (images, values)
         Number of raters who chose each value.
     labels : array, (images,)
-        Index of the instrument's label. Labels that are not a value of the axis have the indexes
-        after the values.
+        Index of the instrument's label. The indexes after those of the values belong to labels that
+        are not a value of the axis.
     kinds : int
         Number of different labels, including labels that are not a value of the axis.
     weights : array, (images,)
@@ -207,7 +207,7 @@ def _rate(rate: float, variance: float, size: float, labeled: int, level: float)
 
 @dataclass(frozen=True)
 class _Patterns:
-    """Distinct combinations of votes, label and stratum, with the number of images of each."""
+    """Distinct combinations of votes, label and stratum, and the images per combination."""
 
     votes: Floats
     labels: NDArray[np.int64]

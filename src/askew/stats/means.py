@@ -43,7 +43,7 @@ def student_mean(
     interval
         Name of the interval's method.
     missing
-        Number of missing numbers. The estimate only reports it.
+        Number of missing numbers, which the estimate only reports.
     null
         Mean under the null hypothesis of the two-sided test.
     bounds
@@ -99,7 +99,7 @@ def prompt_mean(
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Number of missing numbers. The estimate only reports it.
+        Number of missing numbers, which the estimate only reports.
     bounds
         Minimum and maximum possible mean. The interval is clipped to this range.
     rng

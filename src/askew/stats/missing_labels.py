@@ -15,7 +15,7 @@ from askew.stats.intervals import Floats, tail
 from askew.stats.shares import axis_counts, share_end
 
 WIDEST = 40.0
-"""Limit on the distance between the bounds, in standard errors, when the tail is computed."""
+"""Greatest distance between the bounds, in standard errors, that is used to compute the tail."""
 
 
 def worst_case_intervals(

@@ -29,7 +29,7 @@ from askew.types import Estimate
 
 @dataclass(frozen=True)
 class PromptCounts:
-    """Labels of the images of several prompts, and the reference of each prompt.
+    """Label counts for the images of several prompts, with reference shares for each prompt.
 
     Attributes
     ----------

@@ -185,7 +185,7 @@ def entanglement(
     level
         Confidence level of the intervals, in (0, 1).
     missing
-        Number of images without a map. The estimate only reports this number.
+        Number of images without a map, which the estimate only reports.
 
     Returns
     -------
@@ -210,7 +210,7 @@ def entanglement(
     left_out_mean = (diagonal.sum() - diagonal) / (n - 1)
     left_out_null = (x.sum() - diagonal.sum() - of_image) / ((n - 1) * (n - 2))
     if 1 - null <= TOLERANCE or np.any(1 - left_out_null <= TOLERANCE):
-        return miou, Missing("error", "all maps of all images are the same, so the null is 1")
+        return miou, Missing("error", "all maps of all images are the same, so the null value is 1")
     value = float((diagonal.mean() - null) / (1 - null))
     left_out = (n - 1) * (left_out_mean - left_out_null) / (1 - left_out_null)
     error = float((n * value - left_out).std(ddof=1) / np.sqrt(n))

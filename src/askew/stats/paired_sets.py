@@ -168,7 +168,7 @@ def _rows_by_key(keys: Keys | None, n: int) -> dict[int, int]:
 
 
 def _resample_counts(n: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Draw resamples, and count (draws, n) how often each contains each of n rows."""
+    """Draw resamples of n rows, and count how often each row occurs in each resample."""
     if n == 0:
         return np.zeros((draws, 0))
     return bootstrap_weights(n, draws, rng) * n

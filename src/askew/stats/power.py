@@ -58,7 +58,7 @@ EXACT_IMAGES = 200
 NEGLIGIBLE = 1e-10
 """Counts whose probability is below this are left out of a sum."""
 STEADY = 0.1
-"""A test must also have its power with up to this fraction of additional images.
+"""The power must stay sufficient if up to this fraction of images is added.
 
 An exact test can have less power with more images, because its critical value changes in steps.
 """

@@ -20,7 +20,7 @@ condition. The statistic is
 
 With one image per prompt and condition, this is the statistic that `exchange` uses. Swaps do not
 change any t_k. The null distribution of the statistic is computed exactly unless there are too many
-different sums over prompts. To reduce their number, askew groups prompts in which the two
+different sums over prompts. To reduce the number of sums, askew groups prompts in which the two
 conditions have the same difference.
 """
 
@@ -111,7 +111,7 @@ class PromptPairs:
 
     @property
     def images(self) -> int:
-        """Number of images in both conditions together."""
+        """Total number of images in the two conditions."""
         return int(self.first.sum() + self.second.sum())
 
     @property
@@ -297,7 +297,7 @@ class DifferentPrompts:
         return cls(differences=unique, counts=counts.astype(np.int64))
 
     def exact_sums(self) -> tuple[Integers, Floats] | None:
-        """Return all possible sums under random signs and their probabilities; None if too many."""
+        """Return the possible sums under random signs, with probabilities; None if too many."""
         sums = np.zeros((1, self.differences.shape[1]), dtype=np.int64)
         weights: Floats = np.ones(1)
         for difference, count in zip(self.differences, self.counts, strict=True):

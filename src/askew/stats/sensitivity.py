@@ -89,7 +89,7 @@ class AxisPairSample:
     distance : str
         Name, in `distance.DISTANCES`, of the distance from the reference.
     missing : int
-        Number of images without an answer. The estimate only reports this number.
+        Number of images without an answer, which the estimate only reports.
     confusion : array, (m, m), optional
         Number of images for each true value (rows) and each answer of the instrument (columns). If
         it is given, IS is corrected for these labeling errors.
@@ -171,7 +171,7 @@ def interactions(
     pairs
         Counts for each pair of axes.
     rng
-        Random generator that draws the seed of all simulations.
+        Random generator that draws the seed for all simulations.
     level
         Confidence level of the intervals, in (0, 1).
     draws
@@ -298,7 +298,7 @@ def null_sizes(
         Counts for each pair of axes in a graph. A key consists of the intervened axis and the
         target axis.
     rng
-        Random generator that draws the seed of all simulations.
+        Random generator that draws the seed for all simulations.
     draws
         Number of simulated graphs.
 
@@ -631,8 +631,9 @@ def _null_sensitivities(
 ) -> Floats:
     """Simulate the debiased IS without an effect by drawing all sets from one population.
 
-    The baseline set uses the random numbers of `stream`. The counterfactual sets are drawn with the
-    generator `after`. If `after` is None, they use the random numbers of the next stream.
+    The random numbers for the baseline set come from `stream`. The counterfactual sets are drawn
+    with the generator `after`. If `after` is None, the random numbers for the counterfactual sets
+    come from the next stream.
     """
     n = change.before.null_pictures
     k = change.after.null_pictures

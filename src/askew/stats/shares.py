@@ -1,7 +1,7 @@
 """Shares of the values of an axis in an image set, and their distance from a reference.
 
 Counts are arrays of shape (K,) with the number of images that show each value. `missing` is the
-number of images without an answer. The estimates only report this number. All functions raise
+number of images without an answer, which the estimates only report. All functions raise
 NotEnoughData if there are no answers, and ValueError for invalid counts or shapes.
 """
 
@@ -52,7 +52,7 @@ def share_intervals(
     level
         Confidence level of the intervals, in (0, 1).
     missing
-        Number of images without an answer. The estimates only report this number.
+        Number of images without an answer, which the estimate only reports.
     """
     c = axis_counts(counts)
     n = int(c.sum())
@@ -105,12 +105,12 @@ def distance_estimate(
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Number of images without an answer. The estimates only report this number.
+        Number of images without an answer, which the estimate only reports.
     reference_images
-        Number of images from which the reference was computed; None if it is exact. A reference
-        from images also has a sampling error, so the samples for the interval and the null value
-        have fewer images. Pseudo-images are added to the reference, because a value that is missing
-        from it may still be possible.
+        Number of images from which the reference was computed; None if it is exact. Such a
+        reference also has a sampling error, so the samples for the interval and the null value have
+        fewer images. Pseudo-images are added to the reference, because a value that is missing from
+        it may still be possible.
     """
     c = axis_counts(counts)
     target = normalised(reference, "the reference")

@@ -22,7 +22,7 @@ from askew.stats.shares import wilson
 from askew.types import Estimate
 
 LEAST_LABELS = 2
-"""Minimum number of labels per stratum. From fewer labels, no variance can be estimated."""
+"""Minimum number of labels per stratum. With fewer labels, the variance cannot be estimated."""
 
 PSEUDO_COUNT = 0.5
 """Number added to the counts of a stratum.
@@ -70,11 +70,11 @@ class StratifiedLabels:
         Raises
         ------
         NotEnoughData
-            If no label is a value.
+            If no label is a value of the axis.
         """
         totals = self._totals(self.counts)
         if not totals[:-1].sum():
-            raise NotEnoughData("no image has a label that is a value")
+            raise NotEnoughData("no image has a label that is a value of the axis")
         return np.asarray(totals[:-1] / totals[:-1].sum())
 
     @property

@@ -42,7 +42,7 @@ def ranked_subsets(number: int, size: int, cost: Cost) -> list[Subset]:
     size
         Number of members in a subset, from 0 to `number`.
     cost
-        Function that returns the cost of a subset. Subsets with equal costs keep the order of
+        Function that returns the cost of a subset. Subsets with equal costs are in the order of
         `itertools.combinations`.
 
     Returns
