@@ -207,7 +207,7 @@ def test_too_little_data_is_refused() -> None:
         associations(ones, [ones, np.ones((4, 2))], rng=rng())
     with pytest.raises(ValueError, match="negative"):
         associations(-ones, [ones, ones], rng=rng())
-    with pytest.raises(ValueError, match="missing counts"):
+    with pytest.raises(ValueError, match="`missing` has 2 numbers"):
         associations(ones, [ones, ones], rng=rng(), missing=[0, 1])
 
 
