@@ -274,7 +274,7 @@ def test_a_prompt_without_a_picture_does_not_end_the_run(
     console.print(result.table())
     assert "generated no usable image" in " ".join(console.export_text().split())
     blank.add("nurse")
-    with pytest.raises(NotEnoughData, match="no prompt has attention maps of"):
+    with pytest.raises(NotEnoughData, match="no prompt has comparable attention maps"):
         askew.map(
             profession=["chef", "nurse"], run=tmp_path / "other", store=tmp_path / "new", **settings
         )
@@ -282,7 +282,7 @@ def test_a_prompt_without_a_picture_does_not_end_the_run(
 
 @pytest.mark.slow
 def test_the_unconditional_branch(tiny: Saved, tmp_path: Path) -> None:
-    description = "unconditional branch of classifier-free guidance, without the prompt"
+    description = "unconditional branch of classifier-free guidance, which does not use the prompt"
     model = f"diffusers/{tiny('stable-diffusion')}"
     options = [
         "map",

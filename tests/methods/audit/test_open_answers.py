@@ -15,7 +15,7 @@ from askew.errors import UsageError
     [
         ({"until": "decided"}, "--until decided relies on verdicts"),
         ({"counterfactuals": "significant"}, "--counterfactuals significant relies on verdicts"),
-        ({"reference": ["bls-2022"]}, "--open-answers has no fixed values"),
+        ({"reference": ["bls-2022"]}, "open answers have no fixed values"),
     ],
 )
 def test_options_about_shares_are_refused(options: dict[str, object], message: str) -> None:
