@@ -361,7 +361,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "parts", nargs="*", default=[], help="cas, mad, domain, fair [default: all]"
+        "parts", nargs="*", default=[], help="parts to run: cas, mad, domain, fair [default: all]"
     )
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--draws", type=int, default=400)

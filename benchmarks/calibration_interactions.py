@@ -530,12 +530,18 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=[], help=", ".join(PARTS))
     parser.add_argument("--repeats", type=int, default=2000)
     parser.add_argument("--instrument-repeats", type=int, default=200)
-    parser.add_argument("--graphs", type=int, default=200, help="of the part amplification")
     parser.add_argument(
-        "--pictures", type=int, nargs="+", default=PICTURES, help="of the part sensitivity"
+        "--graphs", type=int, default=200, help="number of graphs in the part amplification"
     )
     parser.add_argument(
-        "--bias", type=float, nargs="+", default=list(CHOSEN), help="of the part sensitivity"
+        "--pictures",
+        type=int,
+        nargs="+",
+        default=PICTURES,
+        help="numbers of images in the part sensitivity",
+    )
+    parser.add_argument(
+        "--bias", type=float, nargs="+", default=list(CHOSEN), help="biases in the part sensitivity"
     )
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--out", type=Path)

@@ -431,7 +431,7 @@ def main() -> None:
         "half", choices=("classification", "editing"), nargs="?", default="classification"
     )
     parser.add_argument("--models", nargs="+", default=["studio", "studio/balanced"])
-    parser.add_argument("--pictures", type=int, default=24, help="images of each group")
+    parser.add_argument("--pictures", type=int, default=24, help="number of images of each group")
     parser.add_argument(
         "--classes", type=int, default=12, help="number of occupations used as classes"
     )

@@ -350,7 +350,10 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=4)
     parser.add_argument("--open", type=int, default=24)
     parser.add_argument(
-        "--store", type=Path, default=Path("runs/heard"), help="folder of stored labels"
+        "--store",
+        type=Path,
+        default=Path("runs/heard"),
+        help="folder that contains the stored labels",
     )
     parser.add_argument(
         "--write", type=Path, help="page to update between the markers “heard MODEL”"

@@ -59,9 +59,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--model", default="studio")
-    parser.add_argument("--count", type=int, default=4, help="images per value")
+    parser.add_argument("--count", type=int, default=4, help="number of images per value")
     parser.add_argument(
-        "--open", type=int, default=24, help="images per occupation with unstated gender"
+        "--open",
+        type=int,
+        default=24,
+        help="number of images per occupation without a stated gender",
     )
     parser.add_argument("--steps", default="8,12")
     parser.add_argument("--guidance", default="1,1.5,2,3")

@@ -21,6 +21,8 @@ FEWEST_WORDS = 6
 MARKUP = re.compile(r"[|`*#<>{}\[\]]")
 NO_ENTRY = re.compile(r" *([-*]|\d+[.)]) .*|.*[.:]")
 """Lines that are no first line of an entry of a docstring: bullets, and ends of sentences."""
+ITEM_START = re.compile(r"\n\s*(?:[-*]|\d+[.)])\s+|\n\s*-{3,}\s*\n|\n\s*\n")
+"""Starts of bullets, of text below an underlined section title, and of paragraphs."""
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z“`])")
 
 
@@ -61,7 +63,7 @@ def template_text(template: ast.JoinedStr) -> str:
 
 def sentences(place: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield the sentences of a text that have enough words to be judged."""
-    for item in re.split(r"\n\s*(?:[-*]|\d+[.)])\s+|\n\s*\n", separated_entries(text)):
+    for item in ITEM_START.split(separated_entries(text)):
         for sentence in SENTENCE_END.split(" ".join(item.split())):
             if len(MARKUP.sub(" ", sentence).split()) >= FEWEST_WORDS:
                 yield place, sentence
@@ -77,7 +79,7 @@ def separated_entries(text: str) -> str:
     separated: list[str] = []
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         is_deeper = indentation(following) == indentation(line) + 4
-        is_name = is_deeper and NO_ENTRY.fullmatch(line) is None
+        is_name = bool(line.strip()) and is_deeper and NO_ENTRY.fullmatch(line) is None
         separated += ["", f"{line}:"] if is_name else [line]
     return "\n".join(separated)
 

@@ -217,7 +217,7 @@ def main() -> None:
         "--seed",
         type=int,
         default=SEED,
-        help="seed of drawings, captions, noise and the first weights",
+        help="seed for drawings, captions, noise and the first weights",
     )
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
