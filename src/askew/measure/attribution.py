@@ -39,7 +39,7 @@ class _EncoderRows:
 
 
 INSTRUCTION = "<instruction>"
-"""Spelling of the tokens of an instruction before the prompt, in which no word is looked for."""
+"""Placeholder for the spelling of tokens in an instruction, so that they match no word."""
 
 
 def _check_length(ids: Sequence[int], length: int, text: str, encoder: str = "") -> None:
@@ -129,7 +129,7 @@ def encode_rows(
     The rows of SD3 come from CLIP, then from T5. The rows of Flux, Chroma, AuraFlow and Bria come
     from T5. The rows of Qwen-Image, Ovis-Image and FLUX.2 klein come from Qwen, which receives an
     instruction, too. The pipelines of Qwen-Image and Ovis-Image drop the tokens before the prompt.
-    FLUX.2 klein passes them to the network, so they belong to the encoded text here, too.
+    FLUX.2 klein passes these tokens to the network, so they belong to the encoded text here, too.
 
     Parameters
     ----------
@@ -138,8 +138,8 @@ def encode_rows(
     text
         The attribution prompt.
     length
-        Number of rows in the encoded prompt. It affects the result because T5 also attends to
-        padding. The default is the pipeline's default length.
+        Number of rows in the encoded prompt. The length affects the result because T5 also attends
+        to padding. The default is the pipeline's default length.
     clip_skip
         Number of CLIP's final layers to skip (only for SD3).
 

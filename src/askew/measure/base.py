@@ -75,7 +75,7 @@ class CalledVQA(VQA, Protocol):
 
     @property
     def separate(self) -> "CalledVQA | None":
-        """Return an instrument that asks one question per call; None if this instrument does."""
+        """Return an instrument that asks one question per call; None if this instrument does so."""
 
     def calls(self, questions: Sequence[Question]) -> int:
         """Return the number of calls that these questions need per image."""
@@ -142,7 +142,7 @@ class VectorVQA(VQA, Protocol):
     def answer_vectors(
         self, vectors: Vectors, questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Return the answers about a batch of images, given as vectors of the embedder."""
+        """Return the answers about a batch of images, based on the embedder's vectors."""
 
 
 @runtime_checkable
@@ -158,13 +158,13 @@ class CalibratedInstrument(Protocol):
 
 @runtime_checkable
 class RatedInstrument(Protocol):
-    """Instrument whose answers are the majority of several raters."""
+    """Instrument that answers with the label that the majority of its raters gave."""
 
     def raters(self, axis: str) -> tuple[str, ...]:
         """Return the raters of an axis in a fixed order. Empty if one person labeled the axis."""
 
     def rater_labels(self, picture: Picture, axis: str) -> tuple[str | Missing, ...]:
-        """Return the label of an image from each rater of an axis. Empty for an unknown image."""
+        """Return each rater's label for an image on an axis. Empty for an unknown image."""
 
 
 @runtime_checkable

@@ -52,13 +52,13 @@ def option_texts(question: Question) -> Texts:
     """Return captions for each option of a question, or for each value of an open question's axis.
 
     For values of the catalog's axes, captions use the same words as counterfactual prompts. For
-    other occupations, captions name people with the occupation. All other options are inserted into
-    general templates.
+    other occupations, captions mention people with the occupation. All other options are inserted
+    into general templates.
 
     Returns
     -------
     dict
-        Captions by option; empty if the question is open and its axis has no known values.
+        Captions for each option; empty if the question is open and its axis has no known values.
     """
     entry = catalogue().get(question.axis or "")
     options = question.options

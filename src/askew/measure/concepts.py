@@ -84,8 +84,8 @@ def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) 
     """Return the concepts that an answer mentions, in order.
 
     Concepts are single words in lower case. Punctuation, stop words, "yes" and "no" are removed. A
-    hyphen inside a word is kept ("middle-aged"). Answers with several words are split into words,
-    as in the paper. Only `phrases` are kept together.
+    hyphen inside a word is kept ("middle-aged"). Answers with more than one word are split into
+    words, as in the paper. Only `phrases` are kept together.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def merge_synonyms(
 ) -> list[ConceptCounts]:
     """Give all sets the same vocabulary, and merge synonyms (TIBET, algorithm 1, step 1).
 
-    Two concepts are joined if they have the same most frequent WordNet sense, or if a chain of such
+    Two concepts are merged if they have the same most frequent WordNet sense, or if a chain of such
     concepts links them. In the variant "code", any shared sense links two concepts. A group is
     named after its most frequent concept, counted over all sets. Ties are resolved alphabetically.
     """

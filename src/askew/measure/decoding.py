@@ -1,8 +1,8 @@
 """Answers computed from a language model's next-token probabilities during generation.
 
-Readers are logits processors. The method `generate` of a model from transformers calls them before
-each token. A row of a batch has no answer if its numbers are not finite, for example after an
-overflow of a 16-bit format.
+Readers are logits processors, which the method `generate` of a transformers model calls before each
+token. A row of a batch has no answer if its logits are not finite, for example after an overflow of
+a 16-bit format.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -156,7 +156,7 @@ class Transcript(OptionReader):
     def rows(self, ends: Sequence[int]) -> list[list[int] | None]:
         """Return the tokens of each row before its first end token.
 
-        A row is None if numbers before its end are not finite.
+        For a row with non-finite logits before its end, the entry is None.
         """
         tokens = torch.stack(self._tokens, dim=-1).tolist()
         written = [_before_end(row, ends) for row in tokens]
@@ -193,7 +193,7 @@ def written_tokens(
     Returns
     -------
     list
-        Tokens of each row. None for a row whose numbers are not finite.
+        Tokens of each row. None for a row whose logits are not finite.
     """
     written: dict[int, list[int] | None] = {}
     for batch, transcript in generate(np.arange(rows), lambda _: Transcript(limit)):
@@ -242,7 +242,10 @@ def likeliest_options(
 
 
 def _lengths(paths: Sequence[Paths]) -> Rows:
-    """Return each option's number of tokens, including its end, as (rows, options)."""
+    """Return the number of tokens of each option, including its end.
+
+    The shape is (rows, options).
+    """
     lengths = np.zeros((len(paths), max(map(len, paths))), dtype=np.intp)
     for row, options in zip(lengths, paths, strict=True):
         row[: len(options)] = [len(path) + 1 for path in options]

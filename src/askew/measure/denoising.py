@@ -201,7 +201,8 @@ class Denoiser:
         if latents.ndim != 4 or tuple(latents.shape[1:]) != self.shape:
             sides = ", ".join(map(str, self.shape))
             raise UsageError(
-                f"latents have the shape {tuple(latents.shape)}; this model takes (images, {sides})"
+                f"the latents have the shape {tuple(latents.shape)}, but this model takes latents "
+                f"of shape (images, {sides})"
             )
         return latents
 
@@ -209,7 +210,7 @@ class Denoiser:
     def errors(self, latents: Tensor, timesteps: Sequence[int], noise: ArrayLike) -> Errors:
         """Return errors of shape (images, classes, samples).
 
-        A batch may contain several images, samples and classes; the class changes fastest. If
+        A batch may contain several images, samples and classes; the class index changes fastest. If
         memory runs out, askew halves the batch and repeats it.
 
         Parameters

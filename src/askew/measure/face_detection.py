@@ -32,9 +32,9 @@ MTCNN_CERTAIN = 0.95
 HOG_CERTAIN = 0.5
 """Minimum score at which askew regards a detection by HOG as certain.
 
-If an image has a certain detection, detections with lower scores are ignored. For example, in an
-enlarged photograph of one person (1024 pixels), the face scores 1.28 and a part of the clothes
-scores .13.
+If an image has a detection that is certain, detections with lower scores are ignored. For example,
+in an enlarged photograph of one person (1024 pixels), the face scores 1.28 and a part of the
+clothes scores .13.
 """
 
 Floats = NDArray[np.float64]
@@ -117,7 +117,10 @@ class Detector(Protocol):
 
 
 class MtcnnDetector:
-    """Detector that uses `askew.measure.mtcnn` and finds faces of about 24 pixels or more."""
+    """Detector that uses `askew.measure.mtcnn`.
+
+    It finds faces that are at least about 24 pixels wide.
+    """
 
     fingerprint = f"mtcnn-1 certain={MTCNN_CERTAIN}"
 
@@ -140,7 +143,7 @@ The ratio is the median over 124 faces (`benchmarks.faces`).
 """
 
 SQUARE_DROP = 0.059
-"""Vertical distance from the center of MTCNN's box to that of HOG's square, in box heights."""
+"""Vertical distance from MTCNN's box center to the center of HOG's square, in box heights."""
 
 
 def _expected_square(box: Floats) -> Floats:
@@ -176,7 +179,7 @@ class HogDetector:
             return self._dlib.shape_predictor(str(path))
 
     def detect(self, image: Image.Image) -> list[DetectedFace]:
-        """Return the certain faces in an RGB image, or all faces if none is certain."""
+        """Return the faces that were detected with certainty, or all faces if there are none."""
         pixels = np.array(enlarged(image))
         detections, scores, _ = self._detector.run(pixels, 0, 0.0)
         scored = zip(detections, scores, strict=True)

@@ -124,7 +124,7 @@ class LabelVQA:
         return self._raters.get(axis, ())
 
     def rater_labels(self, picture: Picture, axis: str) -> tuple[str | Missing, ...]:
-        """Return the label of an image from each rater of an axis. Empty for an unknown image."""
+        """Return each rater's label for an image on an axis. Empty for an unknown image."""
         labels = self._ratings_by_id.get(picture.id)
         if labels is None:
             labels = self._ratings_by_source.get(picture.source or "", {})
@@ -181,7 +181,7 @@ def create(
         Images with labels.
     aliases
         Pairs LABEL=VALUE, or AXIS:LABEL=VALUE for one axis. The value `missing` means that the
-        label is unparseable. `missing:REASON` names another reason from
+        label is unparseable. `missing:REASON` specifies another reason from
         `askew.types.MissingReason`, as in both=missing:several_people.
     values
         Values of each axis, as a comma-separated text or a sequence. If the values have an order,
@@ -284,7 +284,7 @@ def _check_number_of_values(values: Mapping[str, Sequence[str]]) -> None:
 def _aliases_of_new_axis(
     axis: str, aliases: Mapping[str, str], known: Mapping[str, Sequence[str]]
 ) -> dict[str, str]:
-    """Return the aliases, by key, that apply to an axis whose values are unknown.
+    """Return the aliases that apply to an axis whose values are unknown, keyed by spelling.
 
     If an alias does not name an axis, and its target is a known value of another axis, the alias
     belongs to that axis.
@@ -392,7 +392,7 @@ def _describe_unknown(
 def _by_content(
     collection: FolderCollection, labels: Mapping[Path, RaterLabels]
 ) -> dict[str, RaterLabels]:
-    """Return the labels of each image by the SHA-256 of its file.
+    """Return the labels of each image, keyed by the SHA-256 of its file.
 
     Raises ManifestError if copies of one image have different labels. Identical files may have
     different labels if they are not images.

@@ -1,6 +1,6 @@
 """Load pretrained instruments with transformers: configuration, processor and weights.
 
-askew reads only safetensors and runs no remote code.
+askew reads only safetensors files and does not run remote code.
 """
 
 import re

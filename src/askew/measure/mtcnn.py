@@ -21,7 +21,7 @@ from PIL import Image
 Floats32 = NDArray[np.float32]
 Floats = NDArray[np.float64]
 Layers = Mapping[str, Floats32]
-"""Weights of a network, by layer name and part, such as "conv1.weight"."""
+"""Weights of a network, keyed by layer name and part, such as "conv1.weight"."""
 
 SMALLEST = 24
 """Minimum width, in pixels, of the faces that the detector looks for."""

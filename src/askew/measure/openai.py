@@ -93,7 +93,7 @@ class HostedVQA:
     By default, each question has its own call, so that no answer depends on another question. If
     `together` is above 1, several questions with options share a call, which costs less. Open
     questions always have their own calls. The server's address is not part of the fingerprint,
-    because askew assumes that a name means the same model on every server.
+    because askew assumes that a name refers to the same model on every server.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class HostedVQA:
 
     @property
     def separate(self) -> "HostedVQA | None":
-        """An instrument that asks one question per call, or None if this instrument does."""
+        """An instrument that asks one question per call, or None if this instrument does so."""
         if self.settings.together == 1:
             return None
         settings = replace(self.settings, together=1)
@@ -203,8 +203,8 @@ class HostedVQA:
             return
         first = next(answer for answer in answers if isinstance(answer, Missing))
         raise ServerError(
-            f"none of the first {UNREADABLE} answers of {self.name} can be read ({first.detail}). "
-            "Use a model that takes images, or a larger --vqa-arg max_tokens for a model that "
+            f"none of the first {UNREADABLE} answers from {self.name} can be read ({first.detail}). "
+            "Use a model that accepts images, or a larger --vqa-arg max_tokens for a model that "
             "reasons before it answers"
         )
 

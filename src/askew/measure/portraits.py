@@ -26,7 +26,7 @@ CANONICAL_FIVE: Landmarks = np.array(
 )
 """Five landmarks in the frame.
 
-These landmarks are the medians of MTCNN's points over 92 faces. The faces were aligned by dlib's
+These landmarks are the medians of MTCNN's points over 92 faces. The faces were aligned using dlib's
 three landmarks.
 """
 
@@ -256,7 +256,7 @@ def skin_changes(
     mask_of
         Kind of mask, `rule` or `geometry`.
     located
-        The image and then its edits, each together with its landmarks.
+        The image, followed by its edited versions, each with its landmarks.
     """
     masked = []
     for picture, landmarks in located:

@@ -166,8 +166,8 @@ def rgb(image: Image.Image | ArrayLike) -> Bytes:
     pixels: NDArray[Any] = np.asarray(image)
     if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8:
         raise UsageError(
-            f"an image array has shape {pixels.shape} and type {pixels.dtype}; "
-            f"it must be (height, width, 3) of uint8"
+            f"the image array has the shape {pixels.shape} and the type {pixels.dtype}; it must "
+            "have the shape (height, width, 3) and the type uint8"
         )
     return pixels
 

@@ -32,7 +32,7 @@ DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹣－"), "-")
 """Unicode's hyphens, dashes and minus signs, for `str.translate`."""
 
 _HYPHEN = re.compile(r"(?<=[^\W_])(?:-|\s+-\s+)(?=[^\W_])")
-"""A hyphen between letters or digits, with spaces on both sides or on neither side."""
+"""Pattern for a hyphen between letters or digits, with spaces on both sides or on neither side."""
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
@@ -65,7 +65,7 @@ def ordered(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def aliases_of(axis: str, aliases: Mapping[str, str]) -> dict[str, str]:
-    """Return the aliases of an axis by key. "AXIS:LABEL" overrides an alias for all axes.
+    """Return the aliases of an axis by spelling; "AXIS:LABEL" overrides an alias for all axes.
 
     Raises
     ------

@@ -165,7 +165,7 @@ class StudioVQA(ComparingVQA):
         return np.equal(self._best(vectors, subject_captions(self.embedder)), PERSON_KIND)
 
     def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
-        """Return counts of answers by true value, from held-out drawings, for studio axes."""
+        """Return counts of answers for each true value of a studio axis on held-out drawings."""
         if axis.values != ATTRIBUTES.get(axis.name) or not KNOWN_ERRORS.exists():
             return None
         return np.array(json.loads(KNOWN_ERRORS.read_text())[axis.name])
@@ -203,7 +203,7 @@ class StudioVQA(ComparingVQA):
         ]
 
     def _answers(self, vectors: Vectors, question: Question, names: Sequence[str]) -> list[str]:
-        """Return, for each image, the answer that follows from its named attributes."""
+        """Return, for each image, the answer that follows from the values of these attributes."""
         options = set(question.options)
         if options == {"yes", "no"}:
             asked = parse(question.text).attributes.values()

@@ -191,7 +191,7 @@ class AttentionRecorder:
         return True
 
     def _begin_run(self) -> bool:
-        """Check whether a new pipeline call begins. If so, discard calls that stopped in step 1."""
+        """Check whether a new pipeline call begins; if so, discard calls that stopped in step 1."""
         if self._runs and self._pipe.scheduler.timesteps is self._timesteps:
             return False
         self._runs = [*self._finished(), {}]
@@ -234,7 +234,7 @@ def block_names(sizes: Mapping[str, tuple[int, int]]) -> dict[str, str]:
     Parameters
     ----------
     sizes
-        Height and width of each layer's maps, by layer name.
+        Height and width of each layer's maps, keyed by layer name.
     """
     return {layer: _block_name(layer, *size) for layer, size in sizes.items()}
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 VERSION = 2
 TOLERANCE = 2.0
-"""Maximum mean difference in pixel values (0 to 255) between equal images."""
+"""Maximum mean difference in pixel values (0 to 255) at which two images count as equal."""
 
 
 def attribution_text(prompt: str, concept: str, against: str) -> str:

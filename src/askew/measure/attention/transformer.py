@@ -105,7 +105,7 @@ class PassiveAttention:
     Parameters
     ----------
     attn
-        The attention module that it replaces.
+        The attention module that this object replaces.
     pixels
         Queries, keys and values of the pixels.
     rotation
@@ -319,7 +319,8 @@ class TransformerAttentionRecorder(AttentionRecorder):
     definition
         With `ovam`, the maps are attention weights. With `output`, the maps compare the attention
         outputs o_x of the pixels with the attention outputs o_c of the tokens: softmax(o_x o_cᵀ)
-        over the tokens. According to ConceptAttention, `output` fits objects better.
+        over the tokens. According to the ConceptAttention paper, maps with `output` match objects
+        better.
     softmax
         Normalization of `ovam`. With `text`, each pixel's attention is divided among the tokens of
         the attribution prompt only, so the maps sum to steps x heads at each pixel. With `joint`,
@@ -455,13 +456,13 @@ class TransformerAttentionRecorder(AttentionRecorder):
             self._call.activations.setdefault(name, args[0] if output is None else output)
 
     def _keep_parallel(self, attn: Any, _module: Any, _args: Any, output: Tensor) -> None:
-        """Keep queries, keys and values of an attention that contains the feed-forward layer."""
+        """Store queries, keys and values of an attention that contains the feed-forward layer."""
         parts, _ = _split_parallel(attn, output)
         for name, part in zip(PROJECTIONS, parts, strict=True):
             self._keep(name, None, (), part)
 
     def _keep_attended(self, attn: Any, module: Any, args: tuple[Tensor, ...]) -> None:
-        """Keep the result of an attention that contains the feed-forward layer."""
+        """Store the result of an attention that contains the feed-forward layer."""
         self._keep("pixels", module, (args[0][..., : attn.inner_dim],))
 
     def _pass_tokens(self, name: str, block: Any, attn: Any, _args: Any, output: Any) -> None:
@@ -500,7 +501,7 @@ def _layout(transformer: Any, hidden: Tensor, arguments: Mapping[str, Any], toke
         height, width = (int(places[:, axis].max()) + 1 for axis in (1, 2))
         if len(places) != height * width:
             raise UsageError(
-                "attention maps need an image without reference images; leave out the argument `image`"
+                "attention maps cannot be recorded with reference images; omit the argument `image`"
             )
         text_places = _unbatched(arguments["txt_ids"])[:tokens]
         return _Layout(
@@ -514,7 +515,7 @@ def _layout(transformer: Any, hidden: Tensor, arguments: Mapping[str, Any], toke
 
 
 def _unbatched(places: Tensor) -> Tensor:
-    """Return the positions of one image, because all images of a batch have the same."""
+    """Return the positions of one image, because all images in a batch have the same positions."""
     return places[0] if places.ndim == 3 else places
 
 
