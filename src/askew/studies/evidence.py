@@ -221,7 +221,7 @@ def _write_folder(result: AnyResult, folder: Path) -> None:
 
 
 def _unfolded(section: Section) -> Section:
-    """Return the section with all details unfolded, so that plain text also contains them."""
+    """Return the section with all collapsed details expanded, for output as plain text."""
     blocks: list[Block] = []
     for block in section.blocks:
         if isinstance(block, Details):
@@ -338,7 +338,7 @@ def check_evidence(path: Path) -> list[str]:
 
 
 def _extract(path: Path, folder: Path) -> None:
-    """Extract a zip file. Raise AskewError if it contains entries that do not belong to a pack."""
+    """Extract a zip file. Raise AskewError if the file has entries that do not belong to a pack."""
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()

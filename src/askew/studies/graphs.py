@@ -27,7 +27,7 @@ class GraphsResult(Document):
     place : Path
         Path of the page.
     results : mapping of str to InteractionResult
-        Runs, keyed by name. The findings of a run contain the warnings about it.
+        Runs, keyed by name. The findings of a run contain the warnings about the run.
     findings : ModelGraphs
         Differences between the runs.
     """
@@ -121,7 +121,7 @@ def graphs(
 
 
 def _interactions(folder: Path, store: Path | None) -> InteractionResult:
-    """Load a run. Raise UsageError if it is not a run of `askew interact`."""
+    """Load a run. Raise UsageError if the folder does not contain a run of `askew interact`."""
     run = load(folder, store)
     if not isinstance(run, InteractionResult):
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Read the labels that all instruments gave to a finished run's images, from the run's store."""
+"""Read all instruments' labels for the images of a finished run from the run's store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ class LabeledSet:
 
 
 def labeled_sets(result: AnyResult) -> tuple[LabeledSet, ...]:
-    """Return the image sets of a run, with labels from all of its instruments.
+    """Return the image sets of a run, with labels from all instruments of the run.
 
     If the plan of the run lists no axes, the images have no labels.
     """

@@ -79,8 +79,8 @@ class ErrorRate:
     """Mean changes in scores and rankings at an error rate. Intervals use Student's t.
 
     The scores are averaged over axes that have a significant MAD. The rankings include all axes
-    with a MAD, and are averaged over prompts. If there is only one prompt, both are averaged over
-    the simulations of this prompt. Prompts without a significant MAD are left out.
+    with a MAD, and are averaged over prompts. If there is only one prompt, scores and rankings are
+    averaged over the simulations of this prompt. Prompts without a significant MAD are left out.
 
     Attributes
     ----------

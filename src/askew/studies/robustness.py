@@ -41,7 +41,7 @@ ERROR_RATES = (0.05, 0.1, 0.2, 0.3, 0.4)
 """Shares of the answers that the simulations replace with wrong answers."""
 
 PICTURES = (48, 40, 32, 24, 16, 8)
-"""Numbers of images that each set keeps in the simulations."""
+"""Numbers of images per set in the simulations."""
 
 Degradation = Literal["pictures", "errors"]
 Repeated = Literal["prompt", "simulation"]

@@ -38,7 +38,7 @@ from askew.studies.compare_downstream.findings import TaskDifference, scores_of
 AUDIT = "audit"
 
 MOST_RUNS = 6
-"""Maximum number of runs. Everybody can distinguish this many chart colors."""
+"""Maximum number of runs. More colors in a chart would be hard to distinguish."""
 
 
 def compare(

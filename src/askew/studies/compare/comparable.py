@@ -107,7 +107,7 @@ def _embedder_warnings(runs: Mapping[str, AuditResult]) -> list[str]:
     with_embedder = [run for run in runs.values() if run.findings.instruments.embedder]
     if len(with_embedder) < 2 or have_the_same_embedder(with_embedder):
         return []
-    return ["the runs use different embedders, so askew does not compare CAS and MAD by embedding"]
+    return ["the runs use different embedders, so CAS and MAD from embeddings are not compared"]
 
 
 def _equal_run_warnings(runs: Mapping[str, AuditResult]) -> list[str]:
@@ -125,7 +125,7 @@ def _equal_run_warnings(runs: Mapping[str, AuditResult]) -> list[str]:
 
 
 def _uneven_label_warnings(runs: Mapping[str, AuditResult], prompts: Collection[str]) -> list[str]:
-    """Return warnings about axes on which one run lacks more labels than the other runs."""
+    """Return warnings about axes on which one run has more missing labels than the other runs."""
     counts: dict[tuple[str, str], dict[str, MissingCount]] = {}
     for name, run in runs.items():
         for entry in run.findings.shares:
@@ -166,7 +166,7 @@ def _left_out_sets(runs: Mapping[str, AuditResult], prompts: Collection[str]) ->
 def comparable_prompts(
     runs: Mapping[str, AuditPlan], generated: bool
 ) -> tuple[list[PromptPlan], list[str]]:
-    """Return the prompts that all plans share, with the axes that all plans measure alike.
+    """Return the prompts that are in all plans, with axes that are measured in the same way.
 
     Parameters
     ----------

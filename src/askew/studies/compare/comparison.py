@@ -143,7 +143,7 @@ class Comparison(ComparisonDocument[AuditResult, ScoreDifference]):
             Prompt, names of the two runs, and instrument. By default, the prompt and runs of the
             first entry in comparison.json, and the first instrument that labels them.
         set_name
-            Image set of a share or a distance. [default: initial]
+            Image set that a share or a distance describes. [default: initial]
 
         Raises
         ------

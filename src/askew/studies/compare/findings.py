@@ -44,7 +44,7 @@ class ScoreDifference:
         Name of the score: mad, wasserstein, standard_deviation, cas, mad_clip, cas_clip, share,
         distance or run_distance. wasserstein and standard_deviation are alternatives to mad.
         mad_clip and cas_clip use embeddings. run_distance is the distance between the shares of the
-        two runs. It has no sign, and its test decides whether the runs differ.
+        two runs. This distance is never negative, and its test decides whether the runs differ.
     prompt, axis, instrument
         Prompt, axis, and the instrument that labels the images.
     set
@@ -117,7 +117,7 @@ class ScoreDifference:
 def scored(
     entries: Iterable[ScoreDifference], score: str | None = None
 ) -> Iterator[LocatedEstimate]:
-    """Yield the measured differences with the names that locate them. "model" is "B minus A".
+    """Yield each measured difference with names that identify it ("model" is "B minus A").
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class AxisDifference:
     prompts
         Number of prompts whose images are compared together. None for a single prompt.
     has_other_labels
-        True if further instruments label the images. The verdict ignores their labels.
+        True if other instruments also label the images. The verdict ignores their labels.
     """
 
     prompt: str

@@ -25,7 +25,7 @@ class _Labels:
     """Label counts on an axis of an image set in both runs.
 
     `before` and `after` are the numbers of images with each value in the first and in the second
-    run. `unlabeled` is the number of images without a label in both runs together.
+    run. `unlabeled` is the total number of images without a label in the two runs.
     """
 
     set: str
@@ -36,7 +36,7 @@ class _Labels:
 
     @property
     def kind(self) -> tuple[str, str, tuple[str, ...], str]:
-        """Set, axis, values and scale. Labels of the same kind can be counted together."""
+        """Set, axis, values and scale. Labels for which all four are equal can be counted together."""
         return self.set, self.axis.name, self.axis.values, self.axis.scale
 
     @property

@@ -364,7 +364,7 @@ class ComparisonView:
     def details(self) -> Iterator[b.Block]:
         """Yield the images and axes of all image sets.
 
-        If there are several image sets, they are folded.
+        If there are several image sets, they are collapsed.
         """
         sets = [
             image_set for run in self.comparison.runs.values() for image_set in run.findings.sets
@@ -423,7 +423,7 @@ class ComparisonView:
         return b.Details(summary, blocks, anchor=_anchor(place, axis))
 
     def _axis_charts(self, pair: RunPair, place: Place, axis: str) -> Iterator[b.IntervalChart]:
-        """Yield a chart of share differences for each instrument, and one of all other scores."""
+        """Yield a chart of share differences for each instrument, and a chart of all other scores."""
         entries = [
             entry
             for entry in self.comparison.entries

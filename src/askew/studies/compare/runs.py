@@ -130,7 +130,7 @@ def _names_with_settings(heads: Sequence[Head]) -> list[str]:
 
 
 def scoring_of(runs: Sequence[AuditResult]) -> Scoring:
-    """Return settings for the comparison. They do not depend on the order of the runs."""
+    """Return settings for the comparison. The names do not depend on the order of the runs."""
     plans = [run.plan for run in runs]
     return Scoring(
         instrument="",

@@ -130,7 +130,7 @@ class EditedImages:
         return cls(pictures=pictures, labels=_stored_labels(run, axes, sorted(ids)))
 
     def changes(self, group: str, words: Sequence[str], strength: float, axis: str) -> ImageRows:
-        """Return rows with 1 where an edit changed the label, 0 where not, and NaN if unlabeled.
+        """Return rows with 1 if an edit changed the label, 0 if it did not, and NaN if unlabeled.
 
         The rows are input images, and the columns are words of the edit prompts.
         """
@@ -293,7 +293,7 @@ def skin_score(
     scoring
         Settings of the intervals.
     names
-        Names that seed the random draws.
+        Names that determine the seed of the random draws.
     """
     first, second = cells
     missing = next((score for score in cells if isinstance(score, Missing)), None)

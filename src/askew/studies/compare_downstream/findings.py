@@ -118,7 +118,7 @@ def with_family(entries: Sequence[TaskDifference]) -> tuple[TaskDifference, ...]
 def scored(
     entries: Iterable[TaskDifference], score: str | None = None
 ) -> Iterator[LocatedEstimate]:
-    """Yield the measured differences with the names that locate them. "model" is "B minus A".
+    """Yield each measured difference with names that identify it ("model" is "B minus A").
 
     Parameters
     ----------

@@ -336,7 +336,7 @@ def _reading(is_paired: bool) -> b.Section:
     method = (
         (
             "Intervals",
-            "askew computes Wilson intervals with the effective number of images, and combines "
+            "askew computes Wilson intervals at the effective sample size, and combines "
             "the intervals of both runs (MOVER). If images form pairs, the combined interval "
             "accounts for the correlation between them. The intervals for skin tone come from a "
             "bootstrap over input images.",

@@ -25,8 +25,8 @@ class ImageRows:
     keys
         Key of each image. The same image has the same key in every run.
     rows
-        Array of shape (images, columns), with a row of numbers for each key. Rates need 0, 1 or
-        NaN, and means accept any numbers.
+        Array of shape (images, columns), with a row of numbers for each key. For a rate, the
+        numbers must be 0, 1 or NaN. For a mean, they may be any numbers.
     """
 
     keys: tuple[Hashable, ...]
@@ -96,7 +96,7 @@ def rate_score(matched: MatchedRows, scoring: Scoring, *names: str) -> ScoreOfRu
     scoring
         Settings of the intervals.
     names
-        Names that seed the random draws.
+        Names that determine the seed of the random draws.
     """
     if not len(matched.first) or not len(matched.second):
         return ScoreOfRuns(of_runs=(NO_IMAGES, NO_IMAGES), difference=NO_IMAGES, pairs=0)
@@ -125,7 +125,7 @@ def contrast_score(x: MatchedRows, y: MatchedRows, scoring: Scoring, *names: str
     scoring
         Settings of the intervals.
     names
-        Names that seed the random draws.
+        Names that determine the seed of the random draws.
     """
     if not all(len(rows) for rows in (x.first, x.second, y.first, y.second)):
         return ScoreOfRuns(of_runs=(NO_IMAGES, NO_IMAGES), difference=NO_IMAGES, pairs=0)

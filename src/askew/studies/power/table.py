@@ -53,7 +53,7 @@ def table(rows: Sequence[PowerRow], question: PowerQuestion, design: Design) -> 
     rows
         Rows of the power table.
     question
-        Quantities that the user gave.
+        Quantities that the user specified.
     design
         Design of the tests.
     """

@@ -226,7 +226,7 @@ def _model_plans(names: Sequence[str], settings: Mapping[str, Setting]) -> list[
 
 
 def _search_in(folder: str) -> MiningResult:
-    """Load a finished search. Raise UsageError if `askew rank` does not have its score."""
+    """Load a finished search. Raise UsageError if `askew rank` does not support the search's score."""
     run = load(Path(folder))
     if not isinstance(run, MiningResult) or run.plan.objective not in (SKEW, EQ1):
         raise UsageError(
@@ -250,7 +250,7 @@ def _fields_of_searches(
     """Return the plan fields that are taken from finished searches; empty if there are no searches.
 
     The fields are prompts, variations, models, numbers of images and the seed. `settings` replaces
-    settings of the models in the searches. If two searches found the same prompt, the prompt has
+    settings of the models in the searches. If two searches found the same prompt, the prompt gets
     the variations from the first search. All prompts get the held-out seeds of the first search,
     which no search used to select prompts.
     """

@@ -32,7 +32,8 @@ from askew.types import Missing, record
 class RoundPrompt:
     """A prompt in a round, with its largest skew over the axes.
 
-    `skew` is None if the images cannot be labeled. `is_kept` is True if the round keeps the prompt.
+    `skew` is None if the images cannot be labeled. `is_kept` is True if the prompt remains after
+    the round.
     """
 
     prompt: str

@@ -173,7 +173,7 @@ def _rounds(findings: RankFindings) -> Iterator[b.Block]:
 
 
 def _dropped(number: int, entry: RankRound) -> b.Details:
-    """Return a folded table of the prompts that a round dropped, with their skews."""
+    """Return a collapsed table of the prompts that a round dropped, with their skews."""
     rows = []
     for prompt in entry.prompts:
         if not prompt.is_kept:
@@ -438,7 +438,7 @@ def _pictures(findings: RankFindings, media: Media) -> Iterator[b.Section]:
 
 
 def _prompt_blocks(findings: RankFindings, media: Media, prompt: str) -> list[b.Block]:
-    """Return each model's images, the details that they leave out, and a map of all images."""
+    """Return each model's images, the prompt details that images omit, and a map of all images."""
     entries = [entry for entry in findings.ranked if entry.prompt == prompt]
     rows = [
         _model_row(media, findings, entries, model, number)

@@ -20,7 +20,7 @@ ALL_PROMPTS = "all prompts"
 
 @dataclass(frozen=True, slots=True)
 class CheckpointChange:
-    """On an axis, the change with the smallest p-value since the first checkpoint.
+    """The change since the first checkpoint that has the smallest p-value on an axis.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """The command `askew watch`, which audits checkpoints and raises an alarm if bias changes.
 
-The probability of a false alarm stays limited, no matter how many checkpoints follow.
+The probability of any false alarm has an upper bound, no matter how many checkpoints follow.
 """
 
 import time
@@ -34,8 +34,8 @@ from askew.studies.watch.checkpoints import (
 MODEL = "diffusers/{checkpoint}"
 IMAGES = 24
 NO_SEEDS = (
-    "its images have no seeds, so they cannot be paired with images of the first checkpoint. Name a "
-    "model that generates images from seeds"
+    "the images have no seeds, so they cannot be paired with images of the first checkpoint. "
+    "Name a model that generates images from seeds"
 )
 
 
@@ -188,7 +188,8 @@ def watch(
     Parameters
     ----------
     checkpoints
-        Folder in which training writes checkpoints (diffusers pipelines or safetensors files).
+        Folder to which the training run writes checkpoints (diffusers pipelines or safetensors
+        files).
     prompts
         Prompts to audit on each checkpoint.
     model
@@ -204,7 +205,7 @@ def watch(
         Maximum probability of a false alarm on any axis of any checkpoint. [default: 0.05]
     interval
         Number of seconds between two searches for new checkpoints. askew continues until you press
-        Ctrl-C, or until there is an alarm. By default, it searches only once.
+        Ctrl-C, or until there is an alarm. By default, askew searches only once.
     run
         Folder of the audits. [default: runs/watch-FOLDER]
     store
@@ -307,7 +308,7 @@ class _Series:
         return watched
 
     def _finished(self, name: str) -> AuditResult:
-        """Load the audit of a checkpoint, even if the checkpoint's files were deleted."""
+        """Load the audit of a checkpoint, even if the checkpoint's files have been deleted."""
         store = self.settings.get("store")
         return finished_run(self.folder / name, None if store is None else Path(str(store)))
 
