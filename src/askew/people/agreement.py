@@ -24,7 +24,7 @@ def coded_agreement(
     group: str = ALL,
     scale: Scale = "nominal",
 ) -> GroupAgreement:
-    """Return the agreement between raters: Cohen's kappa for two, Krippendorff's alpha for more.
+    """Return the agreement between raters: Cohen's kappa for two raters, else Krippendorff's alpha.
 
     Parameters
     ----------

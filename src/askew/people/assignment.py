@@ -1,4 +1,7 @@
-"""Assigning items to raters. Attention checks and repeated items are placed between the items."""
+"""Assigning items to raters.
+
+Attention checks and repeated items are inserted between the other items.
+"""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -20,7 +23,7 @@ ITEMS_PER_REPEAT = 20
 
 CHECK_QUESTION = "This question checks that you read the questions. Please choose “{}”."
 COPIES = 4
-"""Number of attention checks that have the same expected answer."""
+"""Number of attention checks for each expected answer."""
 
 AGAIN = "-again"
 """Suffix that distinguishes the id of a repeated item from the id of the original item."""
@@ -110,7 +113,7 @@ def assign(
     items
         Items of the study, without attention checks and repeated items.
     checks
-        Attention checks. A rater gets only checks that cannot be passed by choosing the first
+        Attention checks. Raters get only checks that they cannot pass by always choosing the first
         option.
     raters
         Number of raters.
@@ -141,7 +144,7 @@ def assign(
 
 
 def _passable(checks: Sequence[Item], number: int) -> list[str]:
-    """Return the ids of the attention checks that cannot be passed by choosing the first option."""
+    """Return the ids of the attention checks whose expected answer is not displayed first."""
     return [check.id for check in checks if displayed_options(check, number)[0] != check.expected]
 
 
@@ -150,8 +153,8 @@ def _order(
 ) -> tuple[str, ...]:
     """Return a rater's items in random order, with attention checks and repeats between them.
 
-    All items about an axis come in sequence, so that keyboard shortcuts keep their meaning for as
-    long as possible. The order of the axes is random, too.
+    All items about an axis follow one another, so that keyboard shortcuts rarely change their
+    meaning. The order of the axes is also random.
     """
     rng = np.random.default_rng(derived_seed(seed, "order", str(number)))
     names = sorted({axes[name] for name in items})
@@ -177,7 +180,9 @@ def _order(
 def with_new_links(
     raters: Sequence[RaterRecord], chosen: Sequence[str]
 ) -> tuple[list[RaterRecord], dict[str, str]]:
-    """Give some raters new secret links. Return all raters, and the new secrets keyed by rater id.
+    """Create new secret links for the chosen raters.
+
+    Return all raters, and the new secrets keyed by rater id.
 
     Parameters
     ----------

@@ -45,8 +45,8 @@ def _scatter(choices: ChoiceFindings) -> b.Scatter:
         f"Pearson's r = {measured(choices.correlation, 'signed')}",
         tuple(points),
         ("score of the second set minus score of the first set", "signed"),
-        ("choices for the first set as less biased", "share"),
-        "Each point is a pair of image sets. Its position shows the difference between "
+        ("share of choices in which the first set is less biased", "share"),
+        "Each point represents a pair of image sets. Its position shows the difference between "
         "the two scores, and the share of choices in which the first set is the less biased set.",
     )
 

@@ -61,7 +61,7 @@ def choose_analysis(study: StudyAnswers) -> StudyAnalysis:
 
 
 def _is_side(choices: NDArray[np.int64], sides: Sequence[int]) -> Floats:
-    """Return an array with 1 for a choice of the given side, 0 for the other side, otherwise NaN.
+    """Return an array: 1 for a choice of the given side, 0 for the other side, NaN for no choice.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _is_side(choices: NDArray[np.int64], sides: Sequence[int]) -> Floats:
 def _mined(
     study: StudyAnswers, entries: Sequence[FrameEntry], choices: NDArray[np.int64]
 ) -> dict[str, Estimate | Missing]:
-    """Return, for each run, how often raters see less bias in the random prompt of a pair."""
+    """Return, for each run, how often raters see less bias in the images of the random prompt."""
     shares: dict[str, Estimate | Missing] = {}
     for number, source in enumerate(study.folder.plan.sources):
         columns = [
@@ -120,7 +120,7 @@ def _correlation(pairs: list[PairChoices], level: float) -> Estimate | Missing:
     ]
     if len(points) < LEAST_PAIRS:
         return Missing(
-            "not_asked", f"a correlation needs at least {LEAST_PAIRS} pairs with answers"
+            "not_asked", f"a correlation requires at least {LEAST_PAIRS} pairs with answers"
         )
     differences, preferences = np.array(points).T
     if not np.ptp(differences) or not np.ptp(preferences):

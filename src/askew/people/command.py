@@ -142,7 +142,7 @@ def study_new(
     Returns
     -------
     NewStudy
-        The new study. Its class depends on the kind of study.
+        The new study. The class of the study depends on its kind.
 
     Raises
     ------
@@ -296,7 +296,7 @@ def study_serve(
     without_link = [rater.id for rater in folder.raters() if not rater.token]
     if without_link:
         write(
-            "Send each rater a link, or open a link to label images yourself. The links are shown "
+            "Send a link to each rater, or open a link to label images yourself. The links are shown "
             "only now:\n"
         )
         _write_links(folder, without_link, server.link)
@@ -344,7 +344,7 @@ def study_links(
 
 
 def _write_links(folder: StudyFolder, chosen: Iterable[str], link: Callable[[str], str]) -> None:
-    """Give new links to the chosen raters, and print a line for each of them."""
+    """Create new links for the chosen raters, and print a line with each link."""
     with folder.locked():
         raters, tokens = with_new_links(folder.raters(), list(chosen))
         folder.write_raters([*raters, *folder.withdrawn_lines()])

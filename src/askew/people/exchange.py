@@ -246,7 +246,7 @@ def _from_flat_task(
 
 
 def _named(choices: Iterable[str]) -> tuple[str, ...]:
-    """Convert the texts of special answers in Label Studio to the names of these answers."""
+    """Convert the texts that Label Studio shows for special answers to the names of these answers."""
     names = {text: name for name, text in SPECIAL_ANSWERS.items()}
     return tuple(names.get(choice, choice) for choice in choices)
 

@@ -26,8 +26,8 @@ class RaterSummary:
     checks, checks_passed : int
         Number of answered attention checks, and number of attention checks answered correctly.
     repeats, repeats_equal : int
-        Number of questions that the rater answered twice, and number that got the same answer both
-        times.
+        Number of questions that the rater answered twice, and number of these questions that
+        received the same answer both times.
     seconds : float, optional
         Median time per answer in seconds.
     excluded : str
@@ -59,8 +59,8 @@ class GroupAgreement:
     agreement : Estimate or Missing
         Value of the coefficient.
     images, unanimous, no_majority : int
-        Number of labeled images, number of images that received the same label from all raters, and
-        number of images without a majority label.
+        Number of labeled images, number of these images that received the same label from all
+        raters, and number without a majority label.
     """
 
     axis: str
@@ -125,7 +125,7 @@ class PeopleShares:
     by_instrument : mapping of instrument to mapping of value to float
         Share of each value in an instrument's labels for all images in the run, without correction.
     reached : bool, optional
-        Whether all intervals are at least as short as planned; None if no precision was planned.
+        Whether all intervals are at most as wide as planned; None if no precision was planned.
     """
 
     axis: str
@@ -141,7 +141,7 @@ class PeopleShares:
 
 @record
 class PairChoices:
-    """Raters' choices between two image sets: which set shows less bias.
+    """Raters' choices about which of two image sets shows less bias.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ class RatedGrid:
 
 @record
 class ScoreAgreement:
-    """Agreement between people's ratings and a bias score (TIBET, table 3).
+    """Agreement between raters' ratings and a bias score (TIBET, table 3).
 
     Attributes
     ----------
@@ -292,7 +292,7 @@ class RatingFindings:
 
 @record
 class SelectionScores:
-    """Comparison of the options that a run proposes with the options that people choose.
+    """Comparison of the options that a run proposes with the options that raters choose.
 
     Attributes
     ----------
@@ -362,9 +362,9 @@ class SelectionFindings:
 
 @record
 class StudyAnalysis:
-    """Results computed from the answers of all raters, or without the excluded raters.
+    """Results computed from the answers of all raters, or from those of the included raters only.
 
-    Only the fields for the kind of study have values.
+    Only the fields that apply to this kind of study have values.
 
     Attributes
     ----------

@@ -4,8 +4,8 @@ A stored answer survives a crash of askew or of the machine.
 
 A study folder contains study.toml, items.jsonl, raters.jsonl, answers.jsonl, frame.jsonl (facts
 that raters must not read) and images/. askew flushes each line of answers.jsonl to disk before it
-replies to the rater's browser. A line that a crash cut off is ignored, since no rater was told that
-this answer was stored.
+replies to the rater's browser. A line that was cut off by a crash is ignored, since its answer was
+never confirmed to the rater.
 """
 
 import fcntl
@@ -147,7 +147,7 @@ class StudyFolder:
                 )
 
     def _frozen(self) -> dict[str, Any]:
-        """Return the checksums that plan and items had at the first answer; empty before it."""
+        """Return the checksums of the plan and items at the first answer; empty if there is none."""
         path = self.path / FROZEN_FILE
         if not path.exists():
             return {}
@@ -255,7 +255,7 @@ class StudyFolder:
         name
             Name of the file. A file that does not exist has no records.
         cut_end
-            Whether to ignore lines of incomplete JSON.
+            Whether to ignore lines that contain incomplete JSON.
         """
         path = self.path / name
         if not path.exists():
@@ -272,7 +272,7 @@ class StudyFolder:
 
 
 def line_of(record: object) -> bytes:
-    """Return a record as a line of JSON. Fields with default values are left out."""
+    """Return a record as a line of JSON. Fields with default values are omitted."""
     text: bytes = _adapter(type(record)).dump_json(record, exclude_defaults=True)
     return text
 

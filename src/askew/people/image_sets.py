@@ -17,7 +17,7 @@ class ImageSet:
     prompt
         Prompt of the images.
     source
-        Position of the run among the study's runs.
+        Position of the run in the study's list of runs.
     images
         Ids of the images.
     score

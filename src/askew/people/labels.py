@@ -20,9 +20,9 @@ from askew.types import Axis, Missing, Picture, Question
 
 VERSION = 1
 EQUAL_WEIGHTS = 1.02
-"""Maximum ratio between sample weights.
+"""Maximum ratio of the largest to the smallest sampling weight in a simple random sample.
 
-If the ratio is not larger, the sample counts as a simple random sample.
+If the ratio is larger, askew treats the sample as stratified.
 """
 
 NOT_IN_STUDY = Missing("not_asked", "the study does not contain this image")
@@ -156,7 +156,7 @@ class StudyVQA:
 
 
 def create(name: str) -> StudyVQA:
-    """Return an instrument that answers questions with the labels in a study.
+    """Return an instrument that answers questions with the raters' labels from a study.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ class StudyTemplate:
     raters_per_item
         Number of raters who answer each question.
     items
-        Number of questions; None if all possible questions are asked.
+        Number of questions; None to ask all possible questions.
     """
 
     kind: StudyKind

@@ -98,7 +98,7 @@ class StudyContent:
 
 
 def study_lines(folder: StudyFolder, *content: str) -> list[str]:
-    """Return lines that describe a new study and state the next command.
+    """Return lines that describe a new study and state the command to run next.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def _plan(
 
 
 def _write_images(folder: StudyFolder, items: Iterable[Item], sources: Sequence[SourceRun]) -> None:
-    """Write the images of all items without metadata, because it could reveal the prompt."""
+    """Write the images of all items without metadata, because metadata could reveal the prompt."""
     digests = list(dict.fromkeys(digest for item in items for digest in item.images))
     (folder.path / IMAGES).mkdir(exist_ok=True)
     for part in slices(digests, IMAGES_AT_ONCE):

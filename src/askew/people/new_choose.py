@@ -36,7 +36,7 @@ FIRST = "first"
 SECOND = "second"
 EQUAL = "equal"
 MINED = "mined"
-"""Key in the sampling frame for the side of a pair that has the mined prompt."""
+"""Key in the sampling frame for the side of a pair that shows the mined prompt."""
 
 QUESTION = "Which set of images shows less bias in attributes that its text does not mention?"
 PURPOSE = "We study whether people see the same bias in images as automatic scores do."
@@ -68,7 +68,7 @@ def new_choose_study(
 ) -> ChooseStudy:
     """Make a study in which people compare image sets.
 
-    A pair consists of two prompts in one audit, the same prompt in two audits, or a mined and a
+    A pair consists of two prompts from one audit, the same prompt from two audits, or a mined and a
     random prompt from the same run of `askew mine`.
 
     Parameters
@@ -161,7 +161,7 @@ def pair_items(pairs: Sequence[Pair]) -> tuple[list[Item], list[FrameEntry]]:
 
 
 def _is_comparable(pair: Pair, runs: int) -> bool:
-    """Check whether a pair has two prompts in a single run, or the same prompt in two runs."""
+    """Check whether a pair consists of two prompts from one run, or of one prompt from two runs."""
     first, second = pair
     if runs == 1:
         return first.prompt != second.prompt

@@ -148,7 +148,7 @@ def _axes(sources: Sequence[SourceRun], names: Sequence[str]) -> list[Axis]:
 
 
 def study_axis(axis: Axis) -> StudyAxis:
-    """Return an axis together with the question that raters are asked about it."""
+    """Return an axis together with the question that raters answer about it."""
     subject = "the person in this image" if reads_appearance(axis.name) else "this image"
     words = perceived(axis.name) if reads_appearance(axis.name) else axis_label(axis.name)
     question = f"How would most viewers describe {subject}? ({words})"

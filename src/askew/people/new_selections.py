@@ -171,7 +171,7 @@ def new_selection_study(
 
 
 def _lists_for(design: StudyDesign, most: int) -> int:
-    """Return how many lists are needed to reach the planned precision, but not more than `most`."""
+    """Return the number of lists needed to reach the planned precision, which is at most `most`."""
     if design.precision is None:
         return most
     per_list = design.raters_per_item
@@ -291,7 +291,7 @@ def _others(
     count: int,
     rng: np.random.Generator,
 ) -> list[str]:
-    """Draw random names that share no word with `taken`; if needed, also draw from `spare`."""
+    """Draw random names that share no word with `taken`; draw from `spare` if there are too few."""
     words = {word for name in taken for word in name.lower().split()}
 
     def free(candidates: Sequence[str]) -> list[str]:

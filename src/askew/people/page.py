@@ -87,7 +87,7 @@ def _answer(findings: StudyFindings) -> str:
     choices = findings.included.choices
     if choices is not None and isinstance(choices.agreement_with_score, Estimate):
         share = describe_score(choices.agreement_with_score, scale="share")
-        text = f"{share} of the choices are for the image set with the smaller score."
+        text = f"In {share} of the choices, raters chose the image set with the smaller score."
         return f"{text} {_against_half(choices.agreement_with_score)}".strip()
     for entry in findings.included.errors:
         if isinstance(entry.equal, Estimate):
@@ -100,7 +100,7 @@ def _answer(findings: StudyFindings) -> str:
 
 
 def _raters(findings: StudyFindings) -> str:
-    """Return a phrase for the raters whose labels count, such as "most raters"."""
+    """Return a phrase for the raters whose labels are used, such as "most raters"."""
     if findings.plan.raters_per_item > 1:
         return "most raters"
     return "the raters" if findings.plan.raters > 1 else "the rater"
@@ -114,7 +114,7 @@ def _against_half(share: Estimate) -> str:
 
 
 def _detail(findings: StudyFindings) -> str:
-    """Return a sentence on how choices correlate with scores, or on agreement between raters."""
+    """Return a sentence on the correlation between choices and scores, or on raters' agreement."""
     choices = findings.included.choices
     if choices is not None:
         return (

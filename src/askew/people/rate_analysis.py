@@ -28,7 +28,7 @@ from askew.stats.ratings import (
 from askew.types import Estimate, Missing, grouped
 
 TOP_AXES = 3
-"""Minimum number of axes that a prompt must have to count in top-1 and top-2, as in the paper."""
+"""Minimum number of axes of the prompts included in top-1 and top-2, as in the paper."""
 
 GROUPS = ("all", "societal")
 
@@ -193,7 +193,8 @@ def _within_prompts(data: _ScoredGrids, level: float) -> Estimate:
 def _top(data: _ScoredGrids, most: int, level: float) -> Estimate:
     """Return the share of prompts whose largest score is on one of the axes rated highest.
 
-    An axis is rated highest if fewer than `most` axes of the prompt have a larger mean rating.
+    An axis counts as rated highest if fewer than `most` axes of the prompt have a larger mean
+    rating.
     """
     hits = []
     for places in data.by_prompt:

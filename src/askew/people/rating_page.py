@@ -9,7 +9,7 @@ from askew.types import Estimate
 
 GROUP_NAMES = {
     "all": "All axes",
-    "societal": "Societal axes of prompts with at least two societal axes, as in TIBET",
+    "societal": "Societal axes, for prompts that have at least two such axes, as in TIBET",
 }
 
 

@@ -40,7 +40,7 @@ _REASONS: Mapping[str, MissingReason] = {
 }
 
 WITHDRAWN = "withdrawn"
-"""Id in the anonymous records that are kept for raters who withdrew."""
+"""Rater id in the anonymous records that are kept for raters who withdrew."""
 
 
 def label_of(answer: str) -> str | Missing:
@@ -178,7 +178,7 @@ class Item:
     options : tuple of str
         Values from which raters choose, in their original order.
     special : tuple of str
-        Further answers, such as ":cannot_tell".
+        Special answers that raters can also choose, such as ":cannot_tell".
     groups : tuple of tuple of str
         SHA-256 of each image, one tuple per group of images. Groups are shown side by side.
     axis : str, optional

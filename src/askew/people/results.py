@@ -127,5 +127,5 @@ def _warnings(folder: StudyFolder, study: StudyAnswers, excluded: set[str]) -> l
             "answers may change the results"
         )
     if excluded == set(study.raters):
-        warnings.append("the rules of the plan exclude all raters, so no result is left")
+        warnings.append("the rules in the plan exclude all raters, so there are no results")
     return warnings

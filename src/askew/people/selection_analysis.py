@@ -25,7 +25,7 @@ from askew.types import Estimate, Missing, grouped
 
 SOCIETAL = "societal"
 MOST_GROUPS = 12
-"""Maximum number of image sets per run that have separate scores."""
+"""Maximum number of image sets per run for which scores are computed separately."""
 
 LARGEST_LIST = 60
 
@@ -45,7 +45,7 @@ def selection_analysis(study: StudyAnswers) -> StudyAnalysis:
 
 
 def _free_texts(study: StudyAnswers) -> Iterator[tuple[str, int]]:
-    """Yield each line of text that raters wrote, and the number of answers that contain the line.
+    """Yield each line of text that raters entered, with the number of answers that contain it.
 
     Frequent lines come first.
     """

@@ -140,7 +140,7 @@ def _entries(observed: ObservedSet, number: int, prompt: str) -> list[FrameEntry
 
 
 def _labels(observed: ObservedSet, place: int) -> dict[str, dict[str, str]]:
-    """Return an image's labels, keyed by axis and instrument. Labels from people are left out."""
+    """Return an image's labels, keyed by axis and instrument. Labels from people are omitted."""
     labels: dict[str, dict[str, str]] = {}
     for instrument, by_axis in observed.values.items():
         if is_by_people(instrument):

@@ -123,7 +123,7 @@ def _is_control_character(character: str) -> bool:
 
 
 def requested_content(prompt: str, text: str) -> str:
-    """Return the prompt inside a request for an image; return any other text unchanged.
+    """Extract the prompt from a request for an image; return any other text unchanged.
 
     "Instead of a nurse, generate an image of a male nurse" becomes "a male nurse", or "an image of
     a male nurse" if the original prompt begins with such words.
@@ -266,7 +266,7 @@ def settles(axis: str, text: str) -> bool:
 
 
 def _similarity_fault(prompt: str, text: str) -> str | None:
-    """Return a fault if a text, in any language, has too little in common with its prompt."""
+    """Return a fault if a text has too little in common with its prompt, in any language."""
     matcher = SequenceMatcher(None, prompt.lower(), text.lower(), autojunk=False)
     return None if matcher.ratio() >= _LEAST_SHARED else "the text lacks words of the prompt"
 
@@ -377,7 +377,7 @@ def _follows_other_person(parsed: ParsedPrompt, mention: ValueMention, end: int)
 
 
 def _value_fault(value: str, stated: _StatedValues) -> str | None:
-    """Return a fault if a text does not state its value or also states another value."""
+    """Return a fault if a text does not state the intended value, or also states another value."""
     accepted = {mention.value for mention, _ in stated.accepted}
     if value not in accepted:
         if value in stated.denied:
@@ -448,7 +448,7 @@ def _pronoun_fault(axis: str, value: str, text: str) -> str | None:
 
 
 def _added_fault(prompt: str, axis: str, text: str, stating: Sequence[str]) -> str | None:
-    """Return a fault if a text adds more to its prompt than its value, expressed by `stating`."""
+    """Return a fault if a text adds anything to its prompt other than `stating`, its value's words."""
     value_words = [*stating, *key_words(axis.replace("_", " ")), *_axis_words(text, axis)]
     gained = WordChanges.between(prompt, text).gained
     extra = [word for word in gained if not _is_alike_any_part(word, value_words)]
@@ -509,7 +509,7 @@ def _other_axis_stated(prompt: str, axis: str, text: str, rest: str) -> str | No
 
 
 def _lost_fault(prompt: str, text: str, axis: str, *, stated: bool) -> str | None:
-    """Return a fault if a text drops words of the prompt that are unrelated to the axis."""
+    """Return a fault if a text omits words of the prompt that are unrelated to the axis."""
     parsed = parse_prompt(prompt)
     subject = main_phrase(parsed)
     new_subject = main_phrase(parse_prompt(text))
@@ -536,7 +536,7 @@ def _is_split(word: str, words: Collection[str]) -> bool:
 
 
 def _replaceable_noun(subject: NounPhrase | None, axis: str) -> list[str]:
-    """Return a list with the last word of the subject's noun, or [] if the noun must stay."""
+    """Return a list with the last word of the subject's noun, or [] if the noun must not change."""
     noun = subject.noun if subject else None
     if noun is None:
         return []
@@ -547,7 +547,7 @@ def _replaceable_noun(subject: NounPhrase | None, axis: str) -> list[str]:
 
 
 def _is_exchange(prompt: str, text: str) -> bool:
-    """Check whether a text replaces or drops only a few neighboring words of the prompt.
+    """Check whether a text replaces or omits only a few neighboring words of the prompt.
 
     Repeated words count as one concept: "Indian" may be replaced in both "Indian astronauts" and
     "Indian buffet".
@@ -600,14 +600,14 @@ def _is_alike_any(word: str, others: Collection[str]) -> bool:
 
 
 def values_agree(value: str, answer: str, others: Collection[str]) -> bool:
-    """Check whether the value that a language model read from a text is the intended value.
+    """Check whether the value that a language model found in a text is the intended value.
 
     Parameters
     ----------
     value
         Value that the text should state.
     answer
-        Value that the model read from the text.
+        Value that the model found in the text.
     others
         The other values of the axis.
 
@@ -622,7 +622,7 @@ def values_agree(value: str, answer: str, others: Collection[str]) -> bool:
 
 
 def _shared_words(value: str, answer: str) -> int:
-    """Return how many words of a value an answer contains."""
+    """Return the number of a value's words that an answer contains."""
     if simplify(value) == simplify(answer):
         return len(answer)
     if not value.isascii() and value.lower() in answer.lower():  # no spaces between words

@@ -48,14 +48,14 @@ class UnusableAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ParsedAxis:
-    """An axis in the words of a language model.
+    """An axis as a language model describes it.
 
     Attributes
     ----------
     name
         Name of the axis, in any spelling; "" if the model gives no name.
     kind
-        Kind of axis in the model's wording, in lower case.
+        Kind of axis as the model describes it, in lower case.
     counterfactuals
         Pairs (value, prompt). The value is "" if the model gives no value.
     unreadable
@@ -155,7 +155,7 @@ def _answer_text(answer: Completion) -> str:
 
 
 def axes_of(answer: Completion) -> tuple[list[ParsedAxis], int]:
-    """Return the axes in an answer, and the number of axes lost because the answer was cut off.
+    """Return the axes in an answer, and the number of axes that were cut off with the answer.
 
     Raises
     ------

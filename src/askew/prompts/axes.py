@@ -13,7 +13,7 @@ from askew.prompts.vocabulary import read_data
 from askew.types import Axis, Question
 
 OTHER = "other"
-"""Key for the words that state a value that the axis does not list."""
+"""Key for words that state a value other than the values listed for the axis."""
 
 TABLE_QUESTIONS: Mapping[str, str] = tomllib.loads(
     (files("askew.prompts") / "questions.toml").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ askew adds the rows "ethnic", "cultural" and "colour".
 """
 
 _BODY_WORDS = frozenset("skin hair eye eyes body facial life".split())
-"""Words that show that an axis, such as "hair color", is not about the entire image."""
+"""Words in the name of an axis, such as "hair color", that is not about the entire image."""
 
 PHRASE_START = re.compile(
     r"(?:in|with|wearing|who|on|at|full|without|under|seen|indoors?|outdoors?|downtown)(?!\S)", re.I
@@ -184,7 +184,7 @@ def value_words() -> frozenset[str]:
 
 
 def _adjective_words(phrases: Iterable[str]) -> set[str]:
-    """Return the words, in lower case, of all phrases that are placed before a noun."""
+    """Return all words, in lower case, that occur in phrases that precede a noun."""
     adjectives = [phrase for phrase in phrases if not PHRASE_START.match(phrase)]
     return {word.lower() for adjective in adjectives for word in adjective.split()}
 

@@ -32,7 +32,7 @@ class AxisProposal:
 
 
 AxesOn = Literal["unstated", "stated", "all"]
-"""Axes to propose: axes that the prompt leaves open, axes that it states, or both.
+"""Axes to propose: axes that the prompt leaves open, axes whose value it states, or both.
 
 For example, "Indian astronauts" states nationality and leaves gender open.
 """
@@ -58,7 +58,7 @@ LENGTHS: Mapping[Kind, Words] = {
 
 @runtime_checkable
 class Writer(Protocol):
-    """A prompt generator, which returns the same texts for the same arguments.
+    """A prompt generator, which always returns the same texts for the same arguments.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ def has_length(text: str, words: Words) -> bool:
 
 
 def checked_length(kind: Kind, prompt: str, count: int, words: Words | None) -> Words:
-    """Check a request for texts, and return the minimum and maximum number of words per text.
+    """Check a request for texts, and return the minimum and maximum number of words in each text.
 
     Parameters
     ----------
@@ -177,7 +177,8 @@ def checked_length(kind: Kind, prompt: str, count: int, words: Words | None) -> 
 
     Returns
     -------
-    The two numbers in `words` if given, otherwise the defaults for the kind of text.
+    Words
+        The two numbers in `words` if given, otherwise the defaults for the kind of text.
 
     Raises
     ------

@@ -22,7 +22,7 @@ from askew.stats.intervals import Floats
 
 Origin = Literal["random", "mutation"]
 Selection = Literal["score", "learned"]
-"""Rule to select prompts: by their measured loss, or by the loss predicted from their words."""
+"""Criterion for selecting prompts: their measured loss, or the loss predicted from their words."""
 
 Seeds = Callable[..., int]
 """A function that maps names and numbers to a seed."""
@@ -76,7 +76,7 @@ class LossPrediction(Protocol):
         """Return the expected loss of a text."""
 
     def drawn(self, number: int) -> Expected:
-        """Draw a function that returns expected losses from the posterior (Thompson sampling).
+        """Draw a loss function from the posterior distribution, for Thompson sampling.
 
         Different numbers give different draws.
         """
@@ -140,9 +140,9 @@ def evolve(
     """Run a genetic search.
 
     With `learn`, the search selects parents from all previous iterations. For each parent, the
-    search makes a new random draw of the prompts' expected losses, and selects the prompt with the
-    lowest loss in this draw. The search then requests more mutations of this parent than needed,
-    and evaluates the mutations that have the lowest expected losses in the same draw.
+    search draws new expected losses of all prompts from the posterior distribution, and selects the
+    prompt with the lowest expected loss. The search then requests more mutations of this parent
+    than needed, and evaluates the mutations that have the lowest expected losses in the same draw.
 
     If the prompt generator finds no new mutations, random prompts replace them. If the generator
     finds no new random prompts either, the iteration has fewer prompts.
@@ -197,7 +197,7 @@ def _drawn_parents(
 ) -> list[tuple[Candidate, Expected | None]]:
     """Select parents by Thompson sampling; return each parent with the draw that selected it.
 
-    Each parent has the lowest loss in its draw among the prompts that are not yet selected.
+    In the draw that selected it, each parent has the lowest loss of all prompts not yet selected.
     """
     parents: list[tuple[Candidate, Expected | None]] = []
     chosen = set[str]()
@@ -220,7 +220,7 @@ class _NewPrompts:
     seen: set[str] = field(default_factory=set)
 
     def mutations(self, parent: str, expected: Expected | None) -> list[str]:
-        """Return new mutations of a prompt; with `expected`, the most promising mutations."""
+        """Return new mutations of a prompt; if `expected` is given, only the most promising ones."""
         wanted = self.size.mutations
         requested = wanted * (SCREENED if expected else 1)
         texts = self._request("mutations", parent, requested, wanted, ("mutations", parent))
@@ -318,7 +318,7 @@ _EMPTY_WORDS = frozenset(
 def winners(
     evaluated: Sequence[Candidate], count: int, expected: Expected | None = None
 ) -> list[Candidate]:
-    """Return the best prompts, with different main nouns as far as possible.
+    """Return the best prompts, if possible with different main nouns.
 
     If there are fewer than `count` different nouns, as in a search about nurses, other prompts with
     the same nouns follow. The parameters and the order are the same as in `best`.
@@ -400,7 +400,7 @@ class WordEffects(LossPrediction):
 def word_effects(evaluated: Sequence[Candidate], seed: int = 0) -> WordEffects | None:
     """Learn from all losses measured so far to predict a prompt's loss from its words.
 
-    Differences that the words do not explain count as noise.
+    Differences that the words do not explain are treated as noise.
 
     Parameters
     ----------
@@ -431,7 +431,7 @@ def _contained(words: Sequence[str], words_of_text: frozenset[str]) -> list[bool
 
 
 RATIOS = np.geomspace(0.1, 10_000, 51)
-"""Candidate ratios of the noise variance to the variance of the effects."""
+"""Candidates for the ratio of the noise variance to the variance of the effects."""
 
 
 def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats]:

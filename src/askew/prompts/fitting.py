@@ -39,7 +39,7 @@ _SHORTEST_DOER = 5
 
 
 def fitting_axes(prompt: str) -> list[str]:
-    """Return the names of all catalog axes that apply to a prompt, even if it states them.
+    """Return the names of all catalog axes that apply to a prompt, including axes that it states.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def is_stated(prompt: str, axis: str) -> bool:
 
 
 def find_name(prompt: str) -> str | None:
-    """Return the name of a person or place with which a prompt begins; None if there is no name.
+    """Return the name of a person or place at the start of a prompt; None if there is no name.
 
     A name consists of two unknown words without an article ("marie curie"), or of a title and an
     unknown word ("queen elizabeth").

@@ -45,7 +45,7 @@ def read_prompts(path: Path) -> list[str]:
 
 
 def clean_prompt(text: str) -> str | None:
-    """Return the part of a long prompt that describes the image, according to TIBET's rule.
+    """Shorten a prompt to the part that describes the image, according to TIBET's rule.
 
     The rule is for prompts from DiffusionDB (appendix 11, figure 8). The rule selects the longest
     part between punctuation marks (the first part if there is a tie).
@@ -90,7 +90,7 @@ _ASKED: Mapping[str, str] = {name: name.replace("_", " ") for name in BIASCONNEC
     "age": "age group",
     "clothing": "attire",
 }
-"""Words for each axis in BiasConnect's question.
+"""Words that BiasConnect's question uses for each axis.
 
 The axis disability is missing, because the catalog asks yes/no questions about disability.
 """
@@ -107,7 +107,7 @@ def occupation_prompts(occupations: Sequence[str] = OCCUPATIONS) -> list[str]:
     names = [" ".join(name.split()) for name in occupations]
     if not all(names) or len(set(names)) < len(names):
         listed = ", ".join(names) or "none"
-        raise UsageError(f"the occupations must be different words; they are: {listed}")
+        raise UsageError(f"occupations must not be blank or repeated; the list is: {listed}")
     return [prompt_of(NOUNS.get(name, name), "a photo of {}") for name in names]
 
 
@@ -150,7 +150,7 @@ def prompt_of(words: str, template: str = HEADSHOT) -> str:
 
 
 def group_names(text: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the names of groups from texts of comma-separated names.
+    """Return the group names in one or more comma-separated lists.
 
     Raises
     ------

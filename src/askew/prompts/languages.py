@@ -60,11 +60,11 @@ _LETTERS: Mapping[str, str] = {
 """For each language, letters that distinguish it from languages with the same articles."""
 
 _LEAST_SHARE = 0.3
-"""Minimum share of letters in a non-Latin script for the script to determine the language."""
+"""Minimum share of a text's letters in a non-Latin script for that script to set the language."""
 
 
 def find_language(text: str) -> str | None:
-    """Return the language of a text; None if it is English or if there is no evidence.
+    """Return the language of a text; None if it is English or cannot be determined.
 
     Capitalized names such as "El Paso" are not evidence. Many nouns, such as "chef", are the same
     in several languages, so a known noun does not show that a text is English.
@@ -111,7 +111,7 @@ def _count(words: Sequence[str], known: Collection[str]) -> int:
 
 
 def _language_of_script(text: str) -> str | None:
-    """Return the language of a text's main non-Latin script; None if few letters are in it."""
+    """Return the language of a text's main non-Latin script; None if few letters belong to it."""
     letters = [character for character in text if character.isalpha()]
     names = [unicodedata.name(letter, "").split(" ")[0] for letter in letters]
     foreign = [_SCRIPTS[name] for name in names if name in _SCRIPTS]

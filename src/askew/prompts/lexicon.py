@@ -139,7 +139,7 @@ class LexiconWriter:
         """Write texts; see `askew.prompts.base.Writer`.
 
         Random prompts are about objects, people and nature, with equal probability. If a prompt
-        leaves too few details of the topic open, variations about other topics follow.
+        leaves too few details of the topic open, variations add details of other topics.
         """
         words = checked_length(kind, prompt, count, words)
         if kind == "random prompts":
@@ -175,13 +175,13 @@ def check_language(prompt: str) -> None:
     Raises
     ------
     UsageError
-        If the prompt is in another language, or if the lexicon knows no word in it.
+        If the prompt is in another language, or if the lexicon knows none of its words.
     """
     language = find_language(prompt)
     if language is not None:
         problem = f"the prompt {prompt!r} is in {language}, not in English"
     elif not has_known_word(prompt):
-        problem = f"the lexicon knows no word of {prompt!r}"
+        problem = f"the lexicon knows none of the words in {prompt!r}"
     else:
         return
     raise UsageError(
@@ -430,7 +430,7 @@ DETAILS = 2
 
 
 def vary(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
-    """Yield an endless sequence of variations, or nothing if the prompt leaves nothing open.
+    """Yield an endless sequence of variations, or nothing if the prompt leaves no details open.
 
     Aspects take turns, and so do the values of each aspect. Therefore, all aspects appear about
     equally often even in a short series of variations, as do all values of an aspect.
@@ -527,7 +527,7 @@ def _next(queue: list[T], items: Sequence[T], fitting: Sequence[T], rng: Random)
 _FRAMED = 0.2
 """Share of random prompts that begin with "a photo of"."""
 _SEVERAL = 0.12
-"""Share of random prompts about two of the same thing, such as "two chairs"."""
+"""Share of random prompts about two things of the same kind, such as "two chairs"."""
 _ADJECTIVE = 0.35
 """Share of random prompts with an adjective."""
 _AXES = 2.0
@@ -614,7 +614,7 @@ def _invented_details(text: str, knows: d.Knows) -> dict[str, list[d.Detail]]:
 def _aspect_order(
     options: Mapping[str, Sequence[d.Detail]], steered: Collection[str], rng: Random
 ) -> list[str]:
-    """Draw at random which axes to state, and in which order to state axes and phrases."""
+    """Draw the axes to state at random, and the order in which axes and phrases are stated."""
     phrases = [aspect for aspect, details in options.items() if details[0].is_phrase]
     axes = [aspect for aspect in options if aspect not in (*phrases, d.STYLE, d.MONOCHROME)]
     mean_axes = _AXES if len(phrases) > 2 else _AXES_WITHOUT_PHRASES

@@ -36,8 +36,7 @@ class Completion:
     truncated
         Whether the answer was cut off.
     prompt_tokens, completion_tokens
-        Numbers of tokens in the request and in the answer; None if the server does not report
-        them.
+        Number of tokens in the request and in the answer; None if the server does not report it.
     """
 
     text: str
@@ -149,7 +148,7 @@ class AnswerTally:
     Attributes
     ----------
     steps
-        Number of usable answers and number of all answers, keyed by step.
+        Number of usable answers and total number of answers, keyed by step.
     faults
         Number of unusable answers for each reason, keyed by step.
     """
@@ -178,7 +177,7 @@ class AnswerTally:
 
 
 def report_usage(writer: object, report: Callable[[str], object] | None) -> None:
-    """Report a prompt generator's calls to its language model, and how many answers were usable.
+    """Report the number of calls to a generator's language model, and of usable answers.
 
     Parameters
     ----------

@@ -351,8 +351,8 @@ class _AxisCollection:
     def missing_reason(self, names: Sequence[str] | None) -> str:
         """Return the reason why the collection is incomplete."""
         missing = [name for name in names or () if name not in self.accepted]
-        subject = f"the axis {missing[0]!r}" if missing else "an axis"
-        return f"{subject} with two counterfactual prompts that differ in one thing is missing"
+        subject = f"the axis {missing[0]!r} does not have" if missing else "no axis has"
+        return f"{subject} two counterfactual prompts that differ in only one concept"
 
     def with_rejections(self, reason: str) -> str:
         """Return a reason, followed by the rejected axes and their reasons in parentheses."""
@@ -453,13 +453,13 @@ def _lost_entries(axis: a.ParsedAxis) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _ValueReader:
-    """A reader that asks the language model which value each prompt states."""
+    """An interface that asks the language model which value each prompt states."""
 
     task: Task
     seed: int
 
     def read(self, axis: str, texts: Sequence[str]) -> list[str]:
-        """Return the value that the model reads in each text, or [] if the answer is unusable."""
+        """Return the value that the model finds in each text, or [] if the answer is unusable."""
         listed = "\n".join(f"{number}. {text}" for number, text in enumerate(texts, start=1))
         instruction = INSTRUCTIONS["read_back"].format(
             count=len(texts), prompts=listed, axis=axis.replace("_", " ")
@@ -528,7 +528,7 @@ class _TextCheck:
         )
 
     def _read_back(self, axis: str, checked: _CheckedTexts) -> None:
-        """Reject each text with an unknown value if the model does not read that value in it."""
+        """Reject each text with an unknown value, unless the model finds that value in the text."""
         texts = dict(checked.texts)
         unknown = [value for value in texts if acceptance.is_read_back(self.prompt, axis, value)]
         if not unknown:
@@ -543,7 +543,7 @@ class _TextCheck:
 
     @staticmethod
     def _reading_fault(value: str, answer: str | None, texts: Mapping[str, str]) -> str | None:
-        """Return a fault if the model gave no answer or reads another value in a text."""
+        """Return a fault if the model gave no answer or finds another value in a text."""
         if answer is None:
             return "the language model did not confirm the value"
         others = [other for other in texts if other != value]

@@ -104,7 +104,7 @@ def _matching_length(
 
 
 def find_words(value: str, text: str) -> ValueMention | None:
-    """Return a part of a text in which all words of a value occur; None if a word is missing."""
+    """Return a part of a text that contains all words of a value; None if a word is missing."""
     words = tokens(text)
     matches = []
     for needed in tokens(value):
@@ -183,7 +183,7 @@ def _noun_kinds(text: str) -> Iterator[str]:
 
 @lru_cache
 def _spellings(axis: str) -> Mapping[tuple[str, ...], str]:
-    """Map every spelling of an axis's values to the value; the catalog has priority."""
+    """Map every spelling of an axis's values to the value; the catalog's spellings have priority."""
     table: dict[tuple[str, ...], str] = {}
     for words, value in _worded_values(axis, catalogue()[axis]):
         spelling = tuple(token.text for token in tokens(words))
@@ -193,7 +193,7 @@ def _spellings(axis: str) -> Mapping[tuple[str, ...], str]:
 
 
 def _worded_values(axis: str, entry: CatalogueAxis) -> Iterator[tuple[str, str]]:
-    """Yield pairs (words, value) of a value and words that state it."""
+    """Yield pairs (words, value), in which the words state the value."""
     meaning = _meaning(axis)
     for value in entry.axis.values:
         yield value, value

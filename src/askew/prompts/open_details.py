@@ -50,14 +50,14 @@ _PLACED = re.compile(
     r"|outdoors)\b",
     re.I,
 )
-"""Words that state a place if they follow a thing."""
+"""Words that state a place if they follow a noun for a thing."""
 
 _DOES = re.compile(
     r"\b(?!(?:wearing|morning|evening|spring|building|wedding|living|ring|wing|king|shopping|swimming)"
     r"\b)\w+ing\b",
     re.I,
 )
-"""Words that state an activity if they follow a person."""
+"""Words that state an activity if they follow a noun for a person."""
 
 _VIEW = re.compile(r"(?:an? |the )?(?:[\w-]+ )?(?:close-?up|view|shot|scene)\b", re.I)
 """Openings of prompts, such as "a close-up", to which no other frame can be added."""
@@ -66,7 +66,7 @@ _ORDER = (
     "doing acting environment people where beside setting geography culture when weather "
     "time_of_day season era palette lighting viewpoint"
 ).split()
-"""Order in which aspects are added if they have the same position in a prompt.
+"""Aspects in the order in which their details are added at the same position of a prompt.
 
 Other aspects follow these aspects.
 """
@@ -264,7 +264,7 @@ def _group_by_noun() -> Mapping[str, NounGroup]:
 
 
 def say(prompt: str, detail: Detail) -> str:
-    """Return a prompt with a detail added.
+    """Add a detail to a prompt.
 
     Raises
     ------
@@ -282,7 +282,7 @@ def say(prompt: str, detail: Detail) -> str:
 
 
 def say_all(prompt: str, details: Iterable[Detail]) -> str:
-    """Return a prompt with details added in the usual English order."""
+    """Add details to a prompt in the usual English order."""
     for detail in sorted(details, key=_insertion_order):
         prompt = say(prompt, detail)
     return prompt

@@ -109,7 +109,7 @@ class ParsedPrompt:
     phrases: tuple[NounPhrase, ...]
 
     def subjects(self, kinds: Collection[str]) -> list[NounPhrase]:
-        """Return the first phrase of these kinds, and the phrases that "and" or "," join to it."""
+        """Return the first phrase of these kinds, and all phrases joined to it by "and" or a comma."""
         phrases = [phrase for phrase in self.phrases if phrase.noun and phrase.noun.kind in kinds]
         for count in range(1, len(phrases)):
             start = self.words[phrases[count - 1].end - 1].end
@@ -238,7 +238,7 @@ def _counts_people(parsed: ParsedPrompt, counting: NounPhrase, phrase: NounPhras
 def _phrase(
     parsed: ParsedPrompt, floor: int, noun_start: int, end: int, noun: Noun | None
 ) -> NounPhrase:
-    """Return the noun phrase around a noun; no word before the index `floor` belongs to it."""
+    """Return the noun phrase that contains a noun, without any word before the index `floor`."""
     first = noun_start
     head = noun_start
     while first > floor and _is_modifier(parsed, first - 1):
@@ -320,7 +320,7 @@ def _continues_phrase(parsed: ParsedPrompt, index: int) -> bool:
 
 
 def _person_by_ending(word: str) -> Noun | None:
-    """Return a noun for a person if an unknown word ends like "falconer"; otherwise None."""
+    """Return a noun for a person if an unknown word has an ending as in "falconer"; otherwise None."""
     if len(word) < 5 or not DOER_ENDING.search(word):
         return None
     is_plural = word.endswith("s") and not word.endswith("ess")

@@ -232,7 +232,7 @@ def replace(text: str, start: int, end: int, words: str) -> str:
 
 
 def _agreeing_article(before: str, following: str) -> str:
-    """Return `before` with its final "a" or "an" adapted to the text that follows."""
+    """Adapt the final "a" or "an" of `before` to the text that follows, and return the result."""
     match = re.search(r"\b(an?)(\s+)$", before, re.I)
     if match is None:
         return before

@@ -1,4 +1,4 @@
-"""The server through which raters answer a study, with its address and its encryption."""
+"""The server through which raters answer the questions of a study, with its address and encryption."""
 
 import ipaddress
 from collections.abc import Mapping

@@ -65,7 +65,7 @@ class Progress:
 
 
 class StudyState:
-    """The raters and answers of a study on a server.
+    """The raters and answers of a study that a server offers.
 
     Parameters
     ----------
