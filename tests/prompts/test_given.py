@@ -144,7 +144,7 @@ def test_other_axes_keep_their_questions() -> None:
 
 @pytest.mark.parametrize("names", [["nurse", "nurse"], ["nurse", " "]])
 def test_occupations_must_be_different_words(names: list[str]) -> None:
-    with pytest.raises(UsageError, match="different words"):
+    with pytest.raises(UsageError, match="must not be blank or repeated"):
         occupation_prompts(names)
 
 

@@ -28,7 +28,7 @@ estimate's `debiased` value, if the estimate has one. The number beside the plot
 
 Text contains no markup. Apply `words.quote` and `words.shorten` to names that users chose. A `link`
 leads to the block with the same `anchor`, and becomes plain text if the page has no such block. A
-`series` is the number of a color, from 0 to 5; rows and blocks with the same color belong together.
+`series` is a color number from 0 to 5. Rows and blocks that belong together have the same number.
 Sections and details omit blocks without content, and a page omits sections without blocks.
 """
 
@@ -50,10 +50,11 @@ E = Estimate | Missing
 Scale = Literal["unit", "share", "signed", "fine", "points", "degrees", "range"]
 """Scale of a chart: the range of its axis and the format of its numbers.
 
-- unit: from 0 to 1, or to the largest score if it exceeds 1
-- share: from 0 to 100 %
-- signed, fine (four digits), points (percentage points), degrees: symmetric around 0, with signs
-- range: from the lowest to the highest score
+- unit: the axis runs from 0 to 1, or to the largest score if it exceeds 1
+- share: the axis runs from 0 to 100 %
+- signed, fine (four digits), points (percentage points) and degrees: the axis is symmetric around 0,
+  and numbers have signs
+- range: the axis runs from the lowest to the highest score
 """
 
 Column = Literal["value", "mark", "interval", "null", "corrected", "p", "q"]
@@ -800,7 +801,7 @@ class ChangeRow:
     significant : bool
         Whether the change is significant.
     deviation : Deviation
-        "under" if the score came significantly closer to the reference, "over" if it moved
+        "under" if the score moved significantly closer to the reference, "over" if it moved
         significantly away, and "none" if the change is not significant or its direction is not
         determined.
     group : str

@@ -151,7 +151,7 @@ def legend(keys: Sequence[tuple[str, str]]) -> Markup:
     Parameters
     ----------
     keys : sequence of (str, str)
-        CSS class and meaning of each mark; without a class, the entry has only text.
+        CSS class and meaning of each mark; an entry without a class has only text.
 
     Returns
     -------

@@ -161,7 +161,7 @@ def _rows(plot: Plot) -> int:
 
 
 def _value_rows(chart: ValueChart) -> list[tuple[ValueGroup, ValueShare]]:
-    """Return the rows of as many complete groups in a value chart as fit into a plot."""
+    """Return the rows of a value chart, up to the last complete group that fits into a plot."""
     rows: list[tuple[ValueGroup, ValueShare]] = []
     for group in chart.groups:
         shown = [(group, value) for value in shown_values(chart, group)]

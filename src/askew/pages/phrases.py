@@ -392,7 +392,8 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
     "no_samples_change": Phrase(
         text="From {fewer} to {more}, {score} does not change significantly: from {before} to "
         "{after} percentage points ({points}, {q}).",
-        condition="the change in this difference or association has q of 0.05 or more",
+        condition="the change in the difference between two groups, or in the association in the "
+        "only group, has q of 0.05 or more",
     ),
 }
 

@@ -116,7 +116,7 @@ def lanes_axis(chart: IntervalChart) -> LinearScale:
 
 
 def _plot(scale: LinearScale, chart: IntervalChart, row: IntervalRow) -> Markup:
-    """Return the plot of a row: the gray band for chance, marks, an interval and the score."""
+    """Return a row's plot: the band of values expected by chance, the marks and the score."""
     grid = (
         rule("zero" if tick == 0 > scale.low else "grid", scale.at(tick), scale.at(tick), 0, LANE)
         for tick in scale.ticks

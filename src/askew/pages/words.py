@@ -31,7 +31,7 @@ DIGITS: Mapping[Scale, int] = {
 UNITS: Mapping[Scale, str] = {"share": " %", "degrees": "°"}
 
 RANGES: Mapping[Scale, tuple[float, float]] = {"share": (0.0, 1.0), "points": (-1.0, 1.0)}
-"""Range of possible values for each scale that has a fixed range."""
+"""Lowest and highest possible value, for each scale that has fixed limits."""
 
 _APPEARANCE = frozenset(
     "gender sex age ethnicity race racial skin body disability ableism emotion religion".split()

@@ -21,7 +21,7 @@ ITEMS_PER_CHECK = 12
 ITEMS_PER_REPEAT = 20
 """Number of items per repeated item."""
 
-CHECK_QUESTION = "This question checks that you read the questions. Please choose “{}”."
+CHECK_QUESTION = "This question checks whether you read the questions. Please choose “{}”."
 COPIES = 4
 """Number of attention checks for each expected answer."""
 

@@ -339,7 +339,7 @@ def study_links(
             raise UsageError(f"the study has no rater {name}. Raters are: {', '.join(known)}")
     chosen = chosen or [each.id for each in raters if not each.token]
     if not chosen:
-        raise UsageError("all raters have a link. Name raters who need a new link with --rater")
+        raise UsageError("all raters have a link. Use --rater to name raters who need a new link")
     _write_links(folder, chosen, lambda token: f"{url.rstrip('/')}/s/{token}")
 
 

@@ -206,7 +206,8 @@ class RatedGrid:
     item, run, prompt, axis : str
         Id of the item, run and prompt of its images, and axis on which raters rate the bias.
     is_societal : bool
-        Whether the axis has a societal name and the prompt has at least two such axes.
+        Whether the axis has a societal name, and the prompt has at least two axes with societal
+        names.
     ratings, without_rating : int
         Number of raters who gave a rating, and number who gave another answer, such as "I cannot
         tell".

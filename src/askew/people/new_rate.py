@@ -195,9 +195,9 @@ def _grids(source: SourceRun, number: int) -> Iterator[FrameEntry]:
 def axis_scores(findings: AuditFindings, prompt: str, axis: str) -> dict[str, float]:
     """Return a prompt's bias scores on an axis, keyed by score name.
 
-    Three scores are variants of TIBET's mean absolute deviation (MAD): from concepts, from CLIP
-    image embeddings, and from concepts matched one to one. The fourth score is the deviation of the
-    shares from their reference. Missing scores are left out.
+    Three scores are variants of TIBET's mean absolute deviation (MAD), computed from concepts, from
+    CLIP image embeddings, or from concepts matched one to one. The fourth score is the deviation of
+    the shares from their reference. Missing scores are left out.
     """
     scores: dict[str, float] = {}
     for entry in findings.tibet:

@@ -99,7 +99,7 @@ def study_results(folder: StudyFolder) -> StudyResult:
     everyone = all_answers(folder)
     if not everyone.raters:
         raise UsageError(
-            f"the study {folder.path} has no answers yet. Serve it with askew study serve "
+            f"the study {folder.path} has no answers yet. Serve the study with askew study serve "
             f"{folder.path}"
         )
     raters = summaries(everyone)

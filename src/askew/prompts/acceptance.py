@@ -46,7 +46,7 @@ MAX_ADDED_WORDS = 5
 """Maximum number of words that a counterfactual prompt may add, besides the words for its value."""
 
 _MAX_EXCHANGED = 3
-"""Maximum number of adjacent key words of the prompt that the words for a value may replace."""
+"""Maximum number of adjacent key words in the prompt that may be replaced by words for a value."""
 
 _LEAST_SHARED = 0.4
 """Minimum similarity, in [0, 1], between a non-English prompt and its counterfactual prompt."""
@@ -363,7 +363,7 @@ def _modified_word(parsed: ParsedPrompt, mention: ValueMention) -> str:
 
 
 def _follows_other_person(parsed: ParsedPrompt, mention: ValueMention, end: int) -> bool:
-    """Check whether the text mentions another person between its subject and a later mention."""
+    """Check whether the text mentions another person between its subject and a value's mention."""
     for phrase in parsed.phrases:
         start, phrase_end = parsed.span(phrase.start, phrase.end)
         if _SAME_PERSON.fullmatch(parsed.text[end:start]):

@@ -1,9 +1,9 @@
-"""Interface of prompt generators: language models and the built-in lexicon.
+"""Interface for prompt generators: language models and the built-in lexicon.
 
 A prompt generator proposes axes and counterfactual prompts (TIBET, section 3.1 and appendix 9.1).
 For a search, a prompt generator writes random prompts, mutations of a prompt and variations of a
-prompt (MineTheGap, sections 3 and 4.1, appendix C.1). All word counts treat the parts of a prompt
-between spaces as words.
+prompt (MineTheGap, sections 3 and 4.1, appendix C.1). In all word counts, words are the parts of a
+prompt that are separated by spaces.
 """
 
 import re
@@ -110,7 +110,7 @@ class Writer(Protocol):
         topic: str | None = None,
         words: Words | None = None,
     ) -> list[str]:
-        """Write up to `count` different texts; fewer if the generator finds no more.
+        """Write up to `count` different texts, or fewer if the generator finds no more.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Writer(Protocol):
         LanguageModelError
             If a language model returns no usable text.
         UsageError
-            If the prompt is empty, or the count or the numbers of words are invalid.
+            If the prompt is empty, or the count or the range of words is invalid.
         """
 
 
@@ -190,8 +190,8 @@ def checked_length(kind: Kind, prompt: str, count: int, words: Words | None) -> 
         raise UsageError(f"the number of prompts is {count}; it must be at least 1")
     if not 1 <= words[0] <= words[1]:
         raise UsageError(
-            f"the numbers of words are {words[0]} to {words[1]}; "
-            "the first must be at least 1 and at most the second, for example 3 to 8"
+            f"the range of words is {words[0]} to {words[1]}; the minimum must be at least 1 and "
+            "at most the maximum, for example 3 to 8"
         )
     if kind != "random prompts":
         normalize_prompt(prompt)

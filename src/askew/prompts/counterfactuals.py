@@ -43,7 +43,7 @@ _CLAUSE_END = re.compile(r"\s*[,.;:!?|](?=\s|$)|\s*$")
 
 
 class Edit(NamedTuple):
-    """An edit that replaces the characters from `start` to `end` in a text with `words`."""
+    """An edit to a text: the characters from `start` to `end` are replaced by `words`."""
 
     start: int
     end: int
@@ -52,7 +52,7 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A prompt, and statements in the prompt that match or contradict a value to state."""
+    """A prompt, and its statements that match or contradict the value of the changed prompt."""
 
     parsed: ParsedPrompt
     entry: CatalogueAxis

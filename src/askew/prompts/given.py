@@ -84,7 +84,7 @@ OCCUPATIONS: tuple[str, ...] = tuple(
 """The occupations in BiasConnect's data set, in their original order."""
 
 NOUNS: Mapping[str, str] = {"police": "police officer"}
-"""Nouns to use in prompts for occupations whose names are not nouns for one person."""
+"""Nouns to use in prompts for occupations whose names do not refer to a single person."""
 
 _ASKED: Mapping[str, str] = {name: name.replace("_", " ") for name in BIASCONNECT[:-1]} | {
     "age": "age group",

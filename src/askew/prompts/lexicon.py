@@ -426,7 +426,7 @@ def _renamed(parsed: ParsedPrompt, phrase: NounPhrase, name: str) -> str:
 
 
 DETAILS = 2
-"""Number of open aspects that each variation states."""
+"""Number of aspects that a variation states although its prompt leaves them open."""
 
 
 def vary(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:

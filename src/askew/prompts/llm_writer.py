@@ -341,11 +341,11 @@ class _AxisCollection:
         return name == other or len(texts & other_texts) >= 2
 
     def is_complete(self, names: Sequence[str] | None) -> bool:
-        """Check whether all axes in `names` have been accepted; without names, whether any has."""
+        """Check whether all axes in `names` (or any axis, if it is None) have been accepted."""
         return bool(self.accepted) and self.accepted.keys() >= set(names or ())
 
     def proposals(self, names: Sequence[str] | None) -> list[AxisProposal]:
-        """Return all accepted axes, or only the axes in `names` and in their order."""
+        """Return all accepted axes, or only the axes in `names`, in the order of `names`."""
         return [self.accepted[name] for name in (self.accepted if names is None else names)]
 
     def missing_reason(self, names: Sequence[str] | None) -> str:

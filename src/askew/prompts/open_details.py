@@ -239,7 +239,7 @@ def group_of(phrase: NounPhrase | None) -> NounGroup:
 
 
 def kin(noun: Noun) -> tuple[str, ...]:
-    """Return the nouns that WordNet relates most closely to a noun, the closest first.
+    """Return the nouns that WordNet relates most closely to a noun, closest noun first.
 
     The result is empty for a noun that is not in WordNet.
     """

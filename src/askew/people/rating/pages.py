@@ -62,8 +62,9 @@ def consent(state: StudyState, progress: Progress, token: str) -> str:
         ("How long", f"Answers are kept {plan.retention}."),
         (
             "You may stop",
-            "You can stop at any time without giving a reason. Your link opens the study at the "
-            "same question, also on another device. “Withdraw” deletes all your answers.",
+            "You can stop at any time without giving a reason. Your link reopens the study at the "
+            "question where you stopped, even on another device. Choose “Withdraw” to delete all "
+            "your answers.",
         ),
         ("Questions", f"Ask {plan.contact}."),
     )
