@@ -7,8 +7,10 @@ import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 from PIL import Image
 
 import local_hub
@@ -41,6 +43,17 @@ def forget() -> None:
 def picture(tmp_path: Path) -> Picture:
     Image.radial_gradient("L").convert("RGB").save(tmp_path / "0.png")
     return Picture("0", str(tmp_path / "0.png"), "a disk")
+
+
+def test_token_embeddings_are_read_only_from_files_that_are_here(
+    hub: LocalHub, tmp_path: Path
+) -> None:
+    hub.repositories["some/network"] = tiny_networks.clip(tmp_path / "network")
+    embedder: Any = registry.embedder("clip/some/network")
+    assert embedder.token_embeddings() is None
+    assert not any(path.endswith(".safetensors") for path in hub.paths)
+    expected = embedder.text_tower()[0].text_model.get_input_embeddings().weight
+    assert torch.equal(embedder.token_embeddings(), expected)
 
 
 @pytest.mark.parametrize("provider", ["clip", "transformers"])

@@ -18,6 +18,7 @@ import torch
 from safetensors.torch import save_file
 
 import askew
+from askew.cli import run
 from askew.errors import UsageError
 from askew.measure.attention.reader import AttentionReader, decode_maps, watching
 from askew.mitigations.fair_diffusion import FairDiffusion
@@ -169,6 +170,17 @@ def test_mitigate_refuses_an_unknown_text_encoder_before_any_image(
     assert not [*tmp_path.rglob("*.png")]
 
 
+def test_a_dry_run_refuses_an_unknown_text_encoder(
+    tiny: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["mitigate", NURSE, "--technique", "iti-gen", "--axes", "gender", "--dry-run"]
+    command += ["--embedder", "studio", "--vqa", "studio", "--run", str(tmp_path / "run")]
+    command += ["--store", str(tmp_path / "store"), "--model"]
+    assert run([*command, f"diffusers/{tiny('stable-diffusion')}"]) == 2
+    assert "has other token embeddings" in capsys.readouterr().err
+    assert run([*command, "studio"]) == 0
+
+
 def test_the_token_embeddings_are_read_without_the_pipeline(
     models: dict[str, DiffusersModel],
 ) -> None:
@@ -178,4 +190,5 @@ def test_the_token_embeddings_are_read_without_the_pipeline(
     assert "pipeline" not in vars(model)
     encoder = model.pipeline.text_encoder
     assert torch.equal(embeddings, encoder.get_input_embeddings().weight)
-    check_encoder(model, encoder, "clip/the-same")
+    assert model.encoder_is_here
+    check_encoder(model, encoder.get_input_embeddings().weight, "clip/the-same")

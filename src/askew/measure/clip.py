@@ -14,6 +14,7 @@ from transformers import MODEL_MAPPING, AutoImageProcessor, AutoModel, AutoToken
 from askew.errors import UsageError
 from askew.measure.base import CAPTION, PERSON, CachingEmbedder, ComparingVQA, Vectors
 from askew.measure.loading import (
+    WEIGHTS,
     NetworkSettings,
     load_config,
     load_part,
@@ -23,6 +24,7 @@ from askew.measure.loading import (
 )
 from askew.measure.subjects import PERSON_KIND, framed, needs_person, subject_captions
 from askew.models.device import dtype_name
+from askew.models.diffusers.weights import TOKEN_EMBEDDINGS, find_weight
 from askew.models.hub import Pretrained, explain_errors
 from askew.prompts.axes import CatalogueAxis, catalogue
 from askew.prompts.counterfactuals import counterfactual
@@ -198,6 +200,18 @@ class ClipEmbedder(CachingEmbedder):
     def text_tower(self) -> tuple[Any, Any]:
         """Return the network and its tokenizer."""
         return self._model, self._tokenizer
+
+    def token_embeddings(self) -> torch.Tensor | None:
+        """Read the text tower's token embeddings, of shape (tokens, width), from the weight files.
+
+        None if the files are not on this machine, or contain no such embeddings.
+        """
+        names = list(filter(WEIGHTS.fullmatch, self._network.files))
+        if not self._network.is_here(names):
+            return None
+        folder = self._network.fetch(names)
+        rows = find_weight([folder / name for name in names], TOKEN_EMBEDDINGS)
+        return None if rows is None else rows.to(self.dtype)
 
     @cached_property
     def _model(self) -> Any:

@@ -109,6 +109,15 @@ class StudioEmbedder(CachingEmbedder):
         """
         return self._tower
 
+    def token_embeddings(self) -> "torch.Tensor | None":
+        """Read the text tower's token embeddings, of shape (tokens, width), from the weight file."""
+        import torch
+
+        from askew.models.diffusers.weights import TOKEN_EMBEDDINGS, find_weight
+
+        rows = find_weight([self._folder / "model.safetensors"], TOKEN_EMBEDDINGS)
+        return None if rows is None else rows.to(torch.float32)
+
     def _embedded(self, images: list[Image.Image]) -> Vectors:
         return self.embed_pixels(np.stack([np.asarray(_resized(image)) for image in images]))
 

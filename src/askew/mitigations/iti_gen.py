@@ -215,7 +215,7 @@ def _embeddings_digest(embeddings: Tensor) -> str:
     return sha256(np.ascontiguousarray(rows).tobytes())[:16]
 
 
-def check_encoder(model: Any, encoder: CLIPTextModel, embedder: str) -> None:
+def check_encoder(model: Any, learning: Tensor, embedder: str) -> None:
     """Raise UsageError if a model's text encoder is not the one with which askew learns tokens.
 
     Parameters
@@ -223,8 +223,8 @@ def check_encoder(model: Any, encoder: CLIPTextModel, embedder: str) -> None:
     model
         Model with a diffusers pipeline. Only its token embeddings are read. The function skips
         models from other packages that do not provide token embeddings.
-    encoder
-        Text encoder of the embedder, with which askew learns tokens.
+    learning
+        Token embeddings of the embedder's text encoder, with which askew learns tokens.
     embedder
         Name of the embedder.
     """
@@ -232,7 +232,6 @@ def check_encoder(model: Any, encoder: CLIPTextModel, embedder: str) -> None:
     if read_embeddings is None:
         return
     theirs = read_embeddings()
-    learning = encoder.get_input_embeddings().weight
     if theirs is not None and _embeddings_digest(theirs) == _embeddings_digest(learning):
         return
     raise UsageError(

@@ -7,7 +7,7 @@ import errno
 import hashlib
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
@@ -105,6 +105,18 @@ class Pretrained:
     files: tuple[str, ...]
     identity: str
     on_hub: bool
+
+    def is_here(self, files: Collection[str]) -> bool:
+        """Check whether `files` are on this machine, without a request to the Hub."""
+        if not self.on_hub:
+            return True
+        from huggingface_hub.errors import LocalEntryNotFoundError
+
+        try:
+            folder = _snapshot(self.name, self.identity, list(files), local_files_only=True)
+        except LocalEntryNotFoundError:
+            return False
+        return all((folder / file).exists() for file in files)
 
     def fetch(self, files: Iterable[str]) -> Path:
         """Download `files` if they are missing, and return the folder that contains them.

@@ -161,6 +161,11 @@ class PipelineModel:
         """Repository of the pipeline."""
         return self.network.repository
 
+    @property
+    def encoder_is_here(self) -> bool:
+        """True if the weights of the text encoder are on this machine."""
+        return self.network.encoder_is_here
+
     def token_embeddings(self) -> "Tensor | None":
         """Read the token embeddings. See `DiffusersModel.token_embeddings`."""
         return self.network.token_embeddings()

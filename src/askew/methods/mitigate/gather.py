@@ -206,7 +206,8 @@ def _check_text_encoder(
 ) -> None:
     """Raise UsageError if tokens from the embedder do not work in the model's text encoder.
 
-    A run that only counts images does not load the weights, so it checks only the kind of embedder.
+    The token embeddings are compared, which are read from weight files. A run that only counts
+    images does so if the files are on this machine. Otherwise it checks only the kind of embedder.
     """
     tower = _text_tower(embedder)
     if tower is None:
@@ -215,13 +216,24 @@ def _check_text_encoder(
             f"{plan.embedder!r}. Use --embedder studio or --embedder clip/ID"
         )
 
-    def check() -> None:
-        from askew.mitigations import iti_gen
+    from askew.mitigations import iti_gen
 
+    if getattr(model, "encoder_is_here", False):
+        embeddings = getattr(embedder, "token_embeddings", _no_embeddings)()
+        if embeddings is not None:
+            iti_gen.check_encoder(model, embeddings, plan.embedder)
+            return
+
+    def check() -> None:
         learner, _ = tower()
-        iti_gen.check_encoder(model, learner.text_model, plan.embedder)
+        embeddings = learner.text_model.get_input_embeddings().weight
+        iti_gen.check_encoder(model, embeddings, plan.embedder)
 
     run.decide("the text encoder", check, Work(), None)
+
+
+def _no_embeddings() -> None:
+    """Return None for an embedder whose token embeddings cannot be read from files."""
 
 
 def _text_tower(embedder: Embedder | None) -> Callable[[], Any] | None:

@@ -42,7 +42,7 @@ from askew.models.diffusers.settings import (
     scheduler_class,
 )
 from askew.models.diffusers.text_limits import TextLimit, text_limits
-from askew.models.diffusers.weights import find_weight
+from askew.models.diffusers.weights import TOKEN_EMBEDDINGS, find_weight
 from askew.models.hub import explain_errors, is_out_of_memory
 from askew.models.pipeline_constants import SHORT_PROMPT
 from askew.types import Missing
@@ -92,9 +92,6 @@ OF_PIPELINE: Mapping[str, Setting] = {}
 
 DISTILLED_SETTINGS = ("num_inference_steps", "guidance_scale")
 """Settings for which a distilled model needs values that differ from the pipeline's defaults."""
-
-TOKEN_EMBEDDINGS = "token_embedding.weight"
-"""Suffix of the name of CLIP's token embeddings, which is the same in every checkpoint layout."""
 
 HIDDEN = "the model's own safety checker hid the image"
 NOT_A_NUMBER = "the image contains values that are not numbers (NaN); try -M dtype=float32"
@@ -363,6 +360,14 @@ class DiffusersModel(PipelineMaker[Request]):
             self._variant,
             partial(self._adapters.apply, name=self.name),
         )
+
+    @property
+    def encoder_is_here(self) -> bool:
+        """True if the weights of the text encoder are on this machine."""
+        repository = self.repository
+        if repository.single_file is not None:
+            return True
+        return repository.network.is_here(repository.weights("text_encoder", self._variant))
 
     def token_embeddings(self) -> torch.Tensor | None:
         """Return the CLIP text encoder's token embeddings, an array of shape (tokens, width).

@@ -21,6 +21,9 @@ Weights in other formats keep their size.
 MOST_HEADER_BYTES = 100_000_000
 """Maximum size of the header of a safetensors file. The safetensors library has the same limit."""
 
+TOKEN_EMBEDDINGS = "token_embedding.weight"
+"""Suffix of the name of CLIP's token embeddings, which is the same in every checkpoint layout."""
+
 
 def weights_bytes(file: Path, dtype: torch.dtype) -> int:
     """Return the number of bytes that a safetensors file's weights need when loaded as `dtype`.
