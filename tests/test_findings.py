@@ -126,10 +126,10 @@ def test_a_number_that_is_not_finite_is_not_written(tmp_path: Path, number: floa
     ("fields", "says"),
     [
         ({"format": FORMAT + 1}, "newer askew .* upgrade"),
-        ({"format": FORMAT - 1}, "older askew: repeat the command"),
+        ({"format": FORMAT - 1}, "older askew: repeat the run's command"),
         (
             {"tiny": [{"axis": "gender"}]},
-            r"tiny\.0\.mad.* Field required.*repeat the command",
+            r"tiny\.0\.mad.* Field required.*repeat the run's command",
         ),
         (
             {"tiny": [{"axis": 3, "mad": {"reason": "error"}, "shares": {}}]},

@@ -144,7 +144,7 @@ def test_ctrl_c_and_the_end_of_a_budget_lose_nothing(tmp_path: Path, local: dict
     _, errors = interrupted.communicate()
     assert interrupted.returncode == 130
     assert "Traceback" not in errors
-    assert "waiting for the images that workers have begun" in errors
+    assert "waiting for the images that workers are generating" in errors
     completed(tmp_path)
     assert findings(tmp_path) == local
     keys = stored_keys(tmp_path)
