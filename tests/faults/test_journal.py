@@ -170,5 +170,5 @@ def test_housekeeping_beside_a_run_is_refused(
 
 def test_a_run_beside_housekeeping_waits_and_says_why(tmp_path: Path) -> None:
     Store(tmp_path).close()
-    with StoreLock(tmp_path, exclusive=True), pytest.raises(StoreError, match="command ends, then repeat"):
+    with StoreLock(tmp_path, exclusive=True), pytest.raises(StoreError, match="command ends, then"):
         Store(tmp_path, timeout=0.1)
