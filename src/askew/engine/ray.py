@@ -58,7 +58,7 @@ class Worker:
     actor
         Handle of the actor.
     queue
-        References to the actor's results, in the order in which it works on them.
+        References to the actor's results, in the order in which the actor computes them.
     place
         Machine and process of the actor; None before the actor has started.
     """
@@ -408,7 +408,7 @@ def _free() -> str:
 
 
 def _without_printing() -> Callable[[], None]:
-    """Suppress Ray's messages on standard output, and return a function that turns them on.
+    """Suppress Ray's messages on standard output, and return a function that turns them on again.
 
     Commands print their results to standard output, and Ray has no option to print its messages
     elsewhere.

@@ -1,4 +1,4 @@
-"""Part of an engine that runs in another process, possibly on another machine.
+"""The part of an engine that runs in worker processes, which may be on other machines.
 
 Only the driver, which is the process that runs the command, has access to the store. If a worker
 cannot open an item's images, the driver sends them with the item.

@@ -30,7 +30,7 @@ TOLERANCE = 1e-6
 
 
 class Mitigation(PlanPart):
-    """Change to a model that is meant to reduce the model's bias.
+    """A change that is made to a model to reduce the model's bias.
 
     Each technique is a subclass. The name of its entry point in the group `askew.mitigations` is
     `method`.
@@ -290,7 +290,7 @@ class MitigatedModel:
         return getattr(self.model, name)
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """Return a mitigated image, or the reason why there is none, for each request."""
+        """For each request, return a mitigated image or the reason why there is no image."""
         sent = [replace(request, prompt=self.stack.prompt_for(request)) for request in requests]
         images: list[Image.Image | Missing]
         if getattr(self.model, "has_pipeline", False):

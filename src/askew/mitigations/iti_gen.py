@@ -49,7 +49,7 @@ EQUAL = 1e-6
 
 EPOCHS = 60
 STEPS = 5
-"""Number of steps per epoch. Each step uses an equal part of the images of every value."""
+"""Number of steps per epoch. The images of each value are divided equally among the steps."""
 
 RATE = 0.01
 """Learning rate, halved after a third of the epochs."""

@@ -190,7 +190,7 @@ def nominal_weights(values: int) -> Floats:
 
 
 def _answered(ratings: ArrayLike, values: int) -> NDArray[np.bool_]:
-    """Return a mask of shape (raters, items, values): True if the rater gave this value."""
+    """Return a mask of shape (raters, items, values): True where the rater gave the value."""
     codes = np.asarray(ratings)
     if codes.ndim != 2 or not np.issubdtype(codes.dtype, np.integer):
         raise ValueError("ratings must be whole numbers in an array of shape (raters, items)")
@@ -252,7 +252,7 @@ def _table_of_two(ratings: ArrayLike, values: int) -> NDArray[np.int64]:
     """Count the items by the first rater's value (rows) and the second rater's value (columns)."""
     answered = _answered(ratings, values)
     if len(answered) != 2:
-        raise ValueError(f"kappa compares two raters, not {len(answered)}")
+        raise ValueError(f"kappa is defined for two raters, not for {len(answered)}")
     table = answered[0].astype(np.int64).T @ answered[1].astype(np.int64)
     if not table.any():
         raise NotEnoughData("no item has labels from both raters")

@@ -271,7 +271,7 @@ def corrupt(
             "along their last axis"
         )
     if np.any(codes < 0) or np.any(codes >= sizes):
-        raise ValueError("an answer is not in its question's vocabulary")
+        raise ValueError("an answer is not one of the possible answers to its question")
     if not np.all((rates >= 0) & (rates <= 1)):
         raise ValueError(f"rate is {rate!r}; it must be in [0, 1]")
     step = 1 + np.floor(rng.random(codes.shape) * np.maximum(sizes - 1, 1)).astype(np.int64)

@@ -95,7 +95,7 @@ class Associations:
 
 @dataclass(frozen=True, slots=True)
 class NoisyScores:
-    """Scores and simulated draws of their errors.
+    """Scores, with simulated draws of their sampling errors.
 
     Attributes
     ----------
@@ -319,7 +319,7 @@ def _null_cas(initial: Floats, counterfactuals: Floats) -> Floats:
 
 
 def _joint_errors(shifts: Sequence[ConceptShift], sets: Sequence[Floats], level: float) -> Floats:
-    """Simulate errors (draws, K) of the plug-in scores, and enlarge them if there are few images."""
+    """Simulate sampling errors of the plug-in scores, enlarged if there are few images."""
     drawn = np.stack([shift.draws(shift.difference) for shift in shifts], axis=-1)
     smallest = min(len(images) for images in sets)
     stretch = student_stretch(level, max(smallest - 1, 1))
@@ -327,7 +327,7 @@ def _joint_errors(shifts: Sequence[ConceptShift], sets: Sequence[Floats], level:
 
 
 def _slope_ratio(scores: Floats, intervals: Sequence[CasInterval]) -> float:
-    """Return the factor c that the module's docstring defines, at least 1.
+    """Return the factor c, which the module's docstring defines and which is at least 1.
 
     c is the difference between two population scores divided by the difference between the
     corresponding plug-in scores.

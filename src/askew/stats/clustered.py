@@ -115,7 +115,7 @@ def clustered_rate_difference(
 
 
 def cluster_correlation(x: Floats, y: Floats) -> float:
-    """Return the correlation between two arrays of cluster means, and reduce it if it is positive.
+    """Return the correlation between two arrays of cluster means, reduced if it is positive.
 
     A correlation that is positive only by chance would make an interval too narrow.
     """

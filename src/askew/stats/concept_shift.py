@@ -7,7 +7,8 @@ cannot correct this excess, because the excess depends on how the true differenc
 over the concepts. The data reveal this distribution only in part. So askew computes each end of the
 interval for the least favorable case:
 
-- High CAS, path "sparse": the difference is in as few concepts as possible. Along the path, concepts
+- High CAS, path "sparse": the difference is limited to as few concepts as possible. Along the path,
+concepts
   start to differ in order of decreasing z-value.
 - Low CAS, path "dense": the difference is spread over all concepts. Concepts that clearly differ
   keep their observed difference, and all other differences are scaled. Beyond the observed
@@ -266,7 +267,7 @@ def concept_shift(
 
 
 def _population_score(score: float, quantile: Floats, scores: Floats) -> float:
-    """Return the CAS of the population in which a quantile of CAS equals the observed score."""
+    """Return the CAS of a population whose samples have the observed score as a given quantile."""
     return float(np.interp(score, quantile[::-1], scores[::-1]))
 
 

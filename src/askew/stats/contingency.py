@@ -320,8 +320,8 @@ def chi_squares_together(
 def _permuted(tables: Sequence[KnownTable], size: int, rng: Generator) -> Floats:
     """Return Pearson's statistic for `size` random permutations of each table.
 
-    The result has the shape (tables, size). Empty rows and columns pad all tables to the same
-    shape.
+    The result has the shape (tables, size). All tables are padded to the same shape with empty rows
+    and columns.
     """
     shape = np.max([table.counts.shape for table in tables], axis=0)
     rows = np.zeros((len(tables), 1, shape[0]))

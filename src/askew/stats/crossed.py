@@ -19,10 +19,10 @@ from askew.types import Estimate
 ASSUMED_SHARE = 0.8
 ASSUMED_THING_CORRELATION = 0.1
 ASSUMED_RATER_CORRELATION = 0.05
-"""Values that are assumed when a study is planned.
+"""Values assumed when a study is planned.
 
-They are the rate, the correlation between judgments about the same thing, and the correlation
-between judgments by the same rater.
+The values are the rate, the correlation between judgments about the same thing, and the
+correlation between judgments by the same rater.
 """
 
 

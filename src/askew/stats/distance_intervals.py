@@ -251,7 +251,7 @@ class SampledShares:
         return ObservedDistances(distances=distances, below_if_fair=_share_below(fair, distances))
 
     def sparse(self) -> Path:
-        """Return the path on which values start to deviate in order of decreasing z-value.
+        """Return the path on which values deviate from the reference, largest z-value first.
 
         The path starts at the reference (t = 0) and ends at the observed shares (t = 1).
         """

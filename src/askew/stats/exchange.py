@@ -12,8 +12,8 @@ images that show the same value does not change the statistic.
 
 If the images show at most two values, askew computes the distribution of the statistic exactly.
 Otherwise askew simulates it. As in `goodness_of_fit`, p is the mid-p, which counts half of the
-samples that are exactly as extreme as the observed sample. `exact_p` counts all of these samples.
-askew reports the mid-p together with the distance between the two sets.
+samples that are exactly as extreme as the observed sample. `exact_p` counts all samples that are
+exactly as extreme. askew reports the mid-p together with the distance between the two sets.
 """
 
 from dataclasses import dataclass

@@ -334,7 +334,7 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
     """
     values = np.asarray(p, dtype=float)
     if values.ndim != 1 or not np.all((values >= 0) & (values <= 1)):
-        raise ValueError("p-values must be one list of numbers in [0, 1]")
+        raise ValueError("p-values must be a single list of numbers in [0, 1]")
     return np.asarray(scipy.stats.false_discovery_control(values)) if len(values) else values
 
 

@@ -14,8 +14,8 @@ There are two tests:
   many. Labels may have known errors.
 - `exchange_power`: the test of whether two sets of the same size have equal shares (`exchange`).
   The first set has the reference shares. The function is for images that do not form pairs. Fewer
-  images are needed if they do form pairs with the same seed, and the two images of a pair often
-  have the same label.
+  images are needed if images with the same seed form pairs, and the two images of a pair often have
+  the same label.
 """
 
 import math
@@ -187,8 +187,8 @@ def exchange_power(
 ) -> float:
     """Compute the power of the test for equal shares in two sets of `images` images each.
 
-    Parameters and exceptions are as in `fit_power`. The distance is the total variation, and labels
-    have no errors. The first set has the reference shares.
+    Parameters and exceptions are as in `fit_power`. The distance is the total variation distance,
+    and labels are assumed to have no errors. The first set has the reference shares.
     """
     target = normalised(np.array(reference, dtype=float))
     shares = _distinct(_possible_alternatives(reference, deviation), reference)

@@ -290,7 +290,7 @@ def accuracy_from_agreement(agreement: float, values: int) -> float:
 
 
 def sample_of_size(sizes: ArrayLike, shares: ArrayLike, total: int) -> NDArray[np.int64]:
-    """Divide a number of labels among strata so that the intervals for the shares are short.
+    """Allocate a given number of labels to strata so that the intervals for the shares are short.
 
     Parameters
     ----------

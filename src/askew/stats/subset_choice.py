@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 MOST_SUBSETS = 5_000
-"""All subsets are compared only if there are at most this many subsets."""
+"""Maximum number of subsets for which all subsets are compared."""
 
 Cost = Callable[[tuple[int, ...]], float]
 
@@ -70,7 +70,7 @@ def greedy_subsets(
     cost
         Function that returns the cost of a subset.
     is_enough
-        Function that returns True if a subset needs no further member. If it is given, the search
+        Function that returns True if a subset needs no further members. If it is given, the search
         also ends when no further member reduces the cost. If it is None, the last subset has `most`
         members.
 

@@ -238,7 +238,7 @@ def sensitivity(
             "`askew sensitivity` needs a run of `askew audit`"
         )
     if repeats < 1:
-        raise UsageError(f"--repeats is {repeats}. It must be 1 or more")
+        raise UsageError(f"--repeats is {repeats}; it must be 1 or more")
     if errors != "answers" and result.plan.concepts == "axis":
         raise UsageError(
             f"the concepts of {run} do not come from captions, because the audit used --concepts "

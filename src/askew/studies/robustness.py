@@ -224,7 +224,7 @@ def robustness(
     plan = InteractionPlan.read(Path(run) / PLAN_FILE, follow=False)
     place = Path(store) if store else default_store(Path(run))
     if repeats < 1:
-        raise UsageError(f"--repeats is {repeats}. It must be 1 or more")
+        raise UsageError(f"--repeats is {repeats}; it must be 1 or more")
     without_mitigation = plan.model_copy(update={"mitigated": {}})
     sets = seen_again(plan, Path(run), place, partial(gather, without_mitigation))
     return simulated(sets, plan, Scoring.of(plan), repeats)
@@ -275,7 +275,7 @@ def simulated(
 
 
 def _degradations(originals: Sequence[OriginalGraph]) -> Iterator[tuple[Degradation, float]]:
-    """Yield each number of images that is smaller than the largest set, then each error rate."""
+    """Yield the numbers of images that are smaller than the largest set, then the error rates."""
     sizes = [len(observed.pictures) for original in originals for observed in original.sets]
     for images in PICTURES:
         if images < max(sizes):

@@ -58,7 +58,8 @@ class ScoreDifference:
         The difference, or the reason why it is missing.
     exact_p
         p-value of the permutation test if permutations that are exactly as extreme as the observed
-        result count fully. In the mid-p value, which is the p of `difference`, they count half.
+        result count fully. In the mid-p value, which is the p of `difference`, such permutations
+        count half.
     smallest_p
         Smallest mid-p value that any permutation of the images could yield.
     prompts
@@ -185,7 +186,7 @@ class AxisDifference:
 
     @property
     def in_family(self) -> bool:
-        """True if the test could be significant. It then belongs to the family of verdicts."""
+        """True if the test could be significant, so that it belongs to the family of verdicts."""
         if self.test is None or isinstance(self.test.difference, Missing):
             return False
         return (self.test.smallest_p or 0.0) < SIGNIFICANCE_LEVEL
@@ -217,8 +218,8 @@ def axis_differences(entries: Iterable[ScoreDifference], pair: RunPair) -> list[
     Returns
     -------
     list of AxisDifference
-        Differences, sorted by three criteria: significant differences first, then differences in
-        all prompts together, then larger differences.
+        Differences, sorted by three criteria in this order: whether they are significant, whether
+        they cover all prompts together, and their size.
     """
     of_pair = [entry for entry in entries if entry.runs == pair]
     differences = []

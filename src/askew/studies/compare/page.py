@@ -404,7 +404,7 @@ class ComparisonView:
         return b.PictureGrid("", tuple(rows), aligned)
 
     def _axis(self, place: Place, axis: str) -> b.Details:
-        """Return the verdict on an axis of an image set, and the differences in all its scores."""
+        """Return the verdict on an axis of an image set, and the differences in all scores."""
         blocks: list[b.Block] = []
         differences = []
         for pair in self.pairs:
@@ -464,7 +464,7 @@ def _anchor(place: Place, axis: str) -> str:
 
 
 def reading(paired: bool, has_concepts: bool, over_prompts: bool = False) -> b.Section:
-    """Return the reading guide of a comparison.
+    """Return the section that explains how to read a comparison.
 
     Parameters
     ----------

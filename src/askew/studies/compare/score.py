@@ -298,7 +298,7 @@ class _PromptPair:
     def differences(
         self, captioner: str | None, instruments: Sequence[str], separate_concepts: bool
     ) -> list[ScoreDifference]:
-        """Return the differences in all scores of the prompt."""
+        """Return the differences between the two runs in all scores of the prompt."""
         differences: list[ScoreDifference] = []
         if captioner is not None:
             differences += self.concept_scores(captioner, separate_concepts)

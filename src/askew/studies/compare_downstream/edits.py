@@ -282,14 +282,14 @@ def edit_differences(
 def skin_score(
     sides: Sequence[ImageRows], cells: Sequence[E], scoring: Scoring, *names: str
 ) -> ScoreOfRuns:
-    """Estimate how much two runs differ in the change of skin tone that their edits cause.
+    """Estimate how much two runs differ in the change in skin tone that their edits cause.
 
     Parameters
     ----------
     sides
         Changes in skin tone in both runs, one row per input image.
     cells
-        Mean change in skin tone that the results of each run report.
+        Mean change in skin tone that is reported in the results of each run.
     scoring
         Settings of the intervals.
     names

@@ -79,7 +79,7 @@ class FoundPrompts:
 
 
 def plan_rounds(plan: RankPlan) -> tuple[HalvingRound, ...]:
-    """Return the number of prompts and images of each round that a plan requires."""
+    """Return the numbers of prompts and images in each round of successive halving."""
     return halving_rounds(len(plan.prompts), plan.find, plan.images)
 
 

@@ -342,7 +342,7 @@ def _score_row(findings: RankFindings, prompt: RankedPrompt) -> b.IntervalRow:
 
 
 def have_seeds(sets: Sequence[PictureSet]) -> bool:
-    """Check whether all images were generated from seeds. If so, all models have the same seeds."""
+    """Check whether all images were generated from seeds, which all models then share."""
     return all(seed is not None for image_set in sets for seed in image_set.seeds)
 
 
