@@ -1,4 +1,4 @@
-"""Classes that describe the content of a page and its order, but not its appearance.
+"""Classes that describe what a page contains and in which order, but not how the page looks.
 
 The `page.py` of a method builds a page from blocks, and renderers draw the page. A page begins with
 a sentence that states the result. Then follow a chart of the result, images, and the details. If
@@ -395,7 +395,7 @@ class IntervalChart:
 
 @dataclass(frozen=True, slots=True)
 class LineSeries:
-    """A line in a line chart, which shows one score at every step.
+    """A line in a line chart. The line shows a score at every step.
 
     Attributes
     ----------

@@ -60,7 +60,7 @@ def _column(column: ImageColumn, draw: Draw, images: QueryLink) -> Markup:
 
 
 def _label_group(group: LabelGroup, column: ImageColumn, draw: Draw, images: QueryLink) -> Markup:
-    """Return the images with a label, below the label's name, count and reference count."""
+    """Return the images that have a label, with the label's name and counts above the images."""
     reference = ""
     if group.reference is not None and not column.label:
         expected = words.number(group.reference, 0 if group.reference >= 10 else 1)

@@ -406,15 +406,15 @@ _TECHNIQUES: Mapping[str, Phrase] = {
     ),
     "technique_improvement": Phrase(
         text="{technique}: significantly closer to the target on {axes}",
-        condition="a target axis comes closer to its target shares (q < 0.05)",
+        condition="the shares on a target axis move closer to the target (q < 0.05)",
     ),
     "no_technique_improvement": Phrase(
         text="{technique}: no significant change on {axes}",
-        condition="no target axis comes significantly closer to its target shares",
+        condition="the shares do not move significantly closer to the target on any target axis",
     ),
     "technique_harm": Phrase(
         text="significantly further from the target on {axes}",
-        condition='used after "but" if an axis moves further from its target shares (q < 0.05)',
+        condition='used after "but" if the shares on an axis move further from the target (q < 0.05)',
     ),
     "technique_association": Phrase(
         text="{pairs} are more strongly associated",

@@ -69,7 +69,7 @@ def plain(shown: Iterable[Block]) -> Iterator[PlainBlock]:
 
 
 def _plain_block(block: Block) -> Iterator[PlainBlock]:
-    """Convert a block without nested blocks to text or a table, or yield nothing."""
+    """Convert a block without nested blocks; yield nothing if it has neither text nor a table."""
     match block:
         case Paragraph() | CodeBlock():
             yield block

@@ -26,8 +26,8 @@ LEAST = 12
 WORD = 16
 """Widths in a terminal of 80 columns.
 
-The values are the maximum width of a label, the maximum width of a text, the minimum width of
-labels and texts, and the width up to which words are not broken.
+The values are the maximum width of a label, the maximum width of a text cell, the minimum width of
+labels and text cells, and the width up to which words are not broken.
 """
 
 _UNBROKEN = re.compile(

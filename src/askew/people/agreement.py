@@ -24,7 +24,7 @@ def coded_agreement(
     group: str = ALL,
     scale: Scale = "nominal",
 ) -> GroupAgreement:
-    """Return the agreement between raters: Cohen's kappa for two raters, else Krippendorff's alpha.
+    """Return Cohen's kappa for two raters, or Krippendorff's alpha for more than two raters.
 
     Parameters
     ----------

@@ -105,8 +105,8 @@ def assign(
 ) -> list[RaterRecord]:
     """Assign items, attention checks and repeated items to raters. Each rater gets a random order.
 
-    Each item is assigned to `per_item` different raters. All raters get the same number of items,
-    up to a difference of one.
+    Each item is assigned to `per_item` different raters. The numbers of items per rater differ by
+    at most one.
 
     Parameters
     ----------

@@ -126,7 +126,7 @@ def _correlation(pairs: list[PairChoices], level: float) -> Estimate | Missing:
     if not np.ptp(differences) or not np.ptp(preferences):
         return Missing(
             "not_asked",
-            "scores or choices are the same for all pairs, so a correlation is not defined",
+            "scores or choices are the same for all pairs, so their correlation is undefined",
         )
     return pearson_estimate(differences, preferences, level, interval="Fisher z over pairs")
 

@@ -117,8 +117,8 @@ class PeopleShares:
         Estimated share of each value in the run's images, computed from majority labels that are
         weighted by stratum.
     model_shares : mapping of value to Estimate or Missing
-        The same shares, as estimates of the model's true shares. The intervals also account for the
-        random sampling of images.
+        Estimated share of each value in all images that the model could generate. The intervals
+        also account for the random sampling of images.
     votes : mapping of value to float
         Share of raters who chose the value, averaged over the images. Images are weighted by
         stratum.

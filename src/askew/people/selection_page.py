@@ -11,7 +11,7 @@ from askew.types import Estimate
 
 
 def selection_headline(kind: StudyKind, selections: SelectionFindings) -> str:
-    """Return a sentence that states which share of the run's proposals people confirm."""
+    """Return a sentence that states what share of the run's proposals people confirm."""
     for entry in selections.scores:
         if isinstance(entry.precision, Estimate):
             share = describe_score(entry.precision, scale="share")

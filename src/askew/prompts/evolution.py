@@ -197,7 +197,7 @@ def _drawn_parents(
 ) -> list[tuple[Candidate, Expected | None]]:
     """Select parents by Thompson sampling; return each parent with the draw that selected it.
 
-    In the draw that selected it, each parent has the lowest loss of all prompts not yet selected.
+    Each parent has the lowest expected loss in its draw, among the prompts not yet selected.
     """
     parents: list[tuple[Candidate, Expected | None]] = []
     chosen = set[str]()

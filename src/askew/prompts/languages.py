@@ -60,7 +60,7 @@ _LETTERS: Mapping[str, str] = {
 """For each language, letters that distinguish it from languages with the same articles."""
 
 _LEAST_SHARE = 0.3
-"""Minimum share of a text's letters in a non-Latin script for that script to set the language."""
+"""A non-Latin script determines the language if at least this share of all letters belongs to it."""
 
 
 def find_language(text: str) -> str | None:

@@ -296,7 +296,7 @@ T = TypeVar("T")
 def mutate(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
     """Yield an endless sequence of mutations, with "" for each attempt that fails.
 
-    Most mutations have another subject, and some have other changes as well.
+    Most mutations replace the subject, and some also change other parts of the prompt.
 
     Parameters
     ----------
@@ -614,7 +614,7 @@ def _invented_details(text: str, knows: d.Knows) -> dict[str, list[d.Detail]]:
 def _aspect_order(
     options: Mapping[str, Sequence[d.Detail]], steered: Collection[str], rng: Random
 ) -> list[str]:
-    """Draw the axes to state at random, and the order in which axes and phrases are stated."""
+    """Choose random axes to state, and a random order for the axes and phrases."""
     phrases = [aspect for aspect, details in options.items() if details[0].is_phrase]
     axes = [aspect for aspect in options if aspect not in (*phrases, d.STYLE, d.MONOCHROME)]
     mean_axes = _AXES if len(phrases) > 2 else _AXES_WITHOUT_PHRASES

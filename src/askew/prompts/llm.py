@@ -360,7 +360,7 @@ ATTEMPTS = 4
 
 
 def attempt_seed(seed: int, attempt: int) -> int:
-    """Return the seed for an attempt, which is below 2^31 - 1 so that every server accepts it."""
+    """Return a seed for an attempt, below 2^31 - 1 so that every server accepts the seed."""
     return int(hashlib.sha256(f"{seed} {attempt}".encode()).hexdigest(), 16) % (2**31 - 1)
 
 

@@ -581,7 +581,7 @@ def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
 
 
 def _write_instruction(kind: Kind, prompt: str, count: int, words: Words, topic: str | None) -> str:
-    """Return the instruction to write texts of a kind, about a topic if there is a topic."""
+    """Return the instruction to write texts of the given kind, and about the topic if there is one."""
     number = "1 prompt" if count == 1 else f"{count} prompts"
     steered = ""
     if topic is not None and topic not in STYLES:

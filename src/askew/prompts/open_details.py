@@ -493,8 +493,8 @@ def find_topic(name: str | None, knows: Knows = anything) -> Topic:
     Parameters
     ----------
     name
-        People, clothing, style, a group or an area in phrases.toml, or other words; None for any
-        topic.
+        Name of the topic: people, clothing, style, a group or area in phrases.toml, or any other
+        words; None for any topic.
     knows
         Function that checks whether a model's vocabulary includes all words of a text. Groups whose
         nouns are all missing from the model's vocabulary are omitted.

@@ -32,7 +32,7 @@ def genders_of_pronouns(text: str) -> set[str]:
 
 
 def with_pronouns(text: str, gender: str) -> str:
-    """Replace the pronouns in a text with the pronouns for a gender.
+    """Replace the pronouns in a text with pronouns that state the given gender.
 
     "A firefighter carrying his helmet" becomes "A firefighter carrying her helmet".
 

@@ -1,4 +1,4 @@
-"""Requests to edit images with a served model, for models that can edit.
+"""Requests to edit images with a served model that supports editing.
 
 The field `strength` does not exist in OpenAI's interface. `strength` is the share of the denoising
 steps that the model runs on the noised input image. With the default strength 1, nothing of the
@@ -67,7 +67,7 @@ class EditForm:
 def _number(fields: Mapping[str, bytes], name: str, default: int | float) -> int | float:
     """Return the number in a form field.
 
-    If the default is an integer, the number is an integer, too.
+    If the default is an integer, the number must also be an integer.
     """
     text = fields.get(name)
     if text is None:

@@ -84,7 +84,7 @@ class LabelRequest:
 
 
 def _questions(entries: Mapping[str, Any]) -> dict[str, Question]:
-    """Return the questions in a request, each with the axis that it asks about, if known."""
+    """Return the questions in a request, each with the axis that it is about, if the axis is known."""
     questions = {}
     for key, entry in entries.items():
         text = str(entry["question"])

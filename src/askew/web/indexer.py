@@ -1,4 +1,4 @@
-"""Background thread that reads new and changed runs into the index, so pages need not wait."""
+"""Background thread that reads new and changed runs into the index, so that pages load quickly."""
 
 import threading
 from pathlib import Path

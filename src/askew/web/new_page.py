@@ -43,7 +43,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 """Pattern for the names that the form accepts for run folders."""
 
 LONGEST_COUNT = 120
-"""Time in seconds after which askew stops counting the work of a command."""
+"""Time limit, in seconds, for counting the work that a command requires."""
 
 PREVIEW_IMAGES = 4
 PREVIEWS = ".web/previews"
@@ -254,7 +254,7 @@ def arguments_of(site: Site, chosen: CommandForm, sent: SentForm, identity: str)
 
 
 def count_work(arguments: Sequence[str]) -> str:
-    """Return a description of the work that a command requires, from a dry run in another process.
+    """Do a dry run of a command in another process, and return a description of the required work.
 
     Raises
     ------

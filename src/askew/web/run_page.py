@@ -169,7 +169,7 @@ def _unfinished(site: Site, facts: RunFacts, error: UsageError) -> Response:
         return page(facts.folder.name, main, area="runs", refresh=REFRESH)
     text = (
         f"The run in {facts.folder} has a plan, but no results. askew does not generate finished "
-        "images again. To continue, repeat its command in a terminal, or use its plan:"
+        "images again. To continue the run, repeat its command in a terminal, or use its plan:"
     )
     plan = str(facts.folder / PLAN_FILE)
     resume = command_line((facts.method, "--plan", plan, "--run", str(facts.folder)))

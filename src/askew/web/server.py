@@ -1,4 +1,7 @@
-"""Server for the web app. It listens on a port, reads the runs, and opens the user's browser."""
+"""Server for the web app.
+
+The server listens on a port, reads the runs, and opens the user's browser.
+"""
 
 import os
 import tempfile
@@ -35,7 +38,7 @@ class WebServer:
     port
         Port of the server; 0 for any free port.
     is_read_only
-        Whether the app is forbidden to change anything on disk.
+        Whether the app must not change anything on disk.
 
     Raises
     ------
