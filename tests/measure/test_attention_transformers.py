@@ -268,7 +268,7 @@ def test_reference_images_are_refused() -> None:
     pipe = pipeline("flux2-klein")
     with (
         TransformerAttentionRecorder(pipe, ATTRIBUTION),
-        pytest.raises(UsageError, match="without reference images"),
+        pytest.raises(UsageError, match="with reference images"),
     ):
         pipe(Image.new("RGB", (64, 64)), "a cat", num_inference_steps=1, **PICTURE)
 

@@ -339,7 +339,7 @@ def test_images_of_any_mode_and_size_become_posterior_means(plain: Any, mode: st
 def test_unsupported_pipelines_are_refused(
     plain: Any, latents: torch.Tensor, noise: torch.Tensor
 ) -> None:
-    with pytest.raises(UsageError, match=r"this model takes \(images, 4, 16, 16\)"):
+    with pytest.raises(UsageError, match=r"takes latents of shape \(images, 4, 16, 16\)"):
         class_errors(plain, latents[:, :3], PROMPTS, AT, noise)
     with pytest.raises(UsageError, match="the noise has the shape"):
         class_errors(plain, latents, PROMPTS, AT[:2], noise)

@@ -203,9 +203,9 @@ class HostedVQA:
             return
         first = next(answer for answer in answers if isinstance(answer, Missing))
         raise ServerError(
-            f"none of the first {UNREADABLE} answers from {self.name} can be read ({first.detail}). "
-            "Use a model that accepts images, or a larger --vqa-arg max_tokens for a model that "
-            "reasons before it answers"
+            f"none of the first {UNREADABLE} answers from {self.name} can be read "
+            f"({first.detail}). Use a model that accepts images, or a larger --vqa-arg max_tokens "
+            "for a model that reasons before it answers"
         )
 
 

@@ -159,7 +159,7 @@ class Guidance(Steering):
     scale: float = Field(default=1.0, ge=0)
 
     def change_outputs(self, out: Tensor, others: Tensor, call: NetworkCall) -> Tensor:
-        """Replace the conditional half by o_u + (scale / G) (o_p - o_u).
+        """Replace the conditional half with o_u + (scale / G) (o_p - o_u).
 
         The pipeline's guidance with scale G then has the effect of guidance with `scale`.
         """

@@ -71,7 +71,7 @@ class LayerQueries:
 
 
 class Entanglement(Steering):
-    """Guidance that reduces the overlap between each target axis's name and a word in the prompt.
+    """Guidance that reduces the overlap of the attention to a target axis's name and to a word.
 
     The predicted noise changes by
 

@@ -408,7 +408,7 @@ def learn_tokens(
     Returns
     -------
     dict
-        Tokens by axis, each array of shape (values, 3, width).
+        Tokens of each axis, as an array of shape (values, 3, width).
 
     Raises
     ------
@@ -546,7 +546,7 @@ class _TokenLearner:
         return torch.tensor(rows[self.rng.permutation(len(rows))[:size]].mean(axis=0))
 
     def tables(self) -> dict[str, NDArray[np.float32]]:
-        """Return the tokens by axis, as arrays of shape (values, 3, width)."""
+        """Return the tokens of each axis, as arrays of shape (values, 3, width)."""
         return {
             axis: tokens.detach().numpy()
             for axis, tokens in zip(self.pictures, self.tokens, strict=True)

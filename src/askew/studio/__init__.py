@@ -40,7 +40,7 @@ def weights(name: str) -> Path:
 def concept_token(concept: str) -> str:
     """Return the token of a concept in attribution prompts.
 
-    No prompt contains it, so it changes no image.
+    Prompts do not contain this token, so it does not affect images.
     """
     return f"<{concept}>"
 

@@ -141,8 +141,8 @@ def _cumulative(
 def sample(content: CaptionContent, bias: float, seed: int) -> Scene:
     """Sample a scene from the distribution that `conditional` computes.
 
-    Scenes that are sampled with the same seed at different biases agree as far as the distributions
-    do.
+    With the same seed, scenes that are sampled at different biases differ only as far as the
+    distributions differ.
 
     Parameters
     ----------

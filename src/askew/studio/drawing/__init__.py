@@ -38,10 +38,10 @@ class Drawing:
     image : Image
         RGB image of 128 x 128 pixels.
     masks : mapping to array of bool, (128, 128)
-        For each part, by name, a mask of the pixels that show it. The parts are head (face, hair,
-        headwear, glasses and hearing aid), face (skin and features of the face, and clear glasses),
-        skin (head, neck and hand without the features of the face), hair, clothes, sign (card,
-        headwear and accent), pin, and backdrop.
+        Mask of the pixels that show each part, keyed by the part's name. The parts are head (face,
+        hair, headwear, glasses and hearing aid), face (skin and features of the face, and clear
+        glasses), skin (head, neck and hand without the features of the face), hair, clothes, sign
+        (card, headwear and accent), pin, and backdrop.
     """
 
     image: Image.Image

@@ -16,7 +16,7 @@ _NAMES = (
 
 
 class Jitter(dict[str, float]):
-    """Random numbers, uniform in [0, 1), by the name of the property that each number varies.
+    """Random numbers, uniform in [0, 1), keyed by the name of the property that each number varies.
 
     All numbers are drawn together, so that all scenes with the same seed have the same numbers.
     """
