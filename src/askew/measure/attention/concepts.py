@@ -1,7 +1,7 @@
-"""Tokens of concepts for which a model has learned only where to look.
+"""Tokens that were trained to attend to known regions, for concepts in attribution prompts.
 
-The studio has these tokens for "gender" and "race", which no caption of its training contains. Only
-attribution prompts contain the tokens, so they change no image.
+The studio has these tokens for "gender" and "race", which no caption in its training contains. Only
+attribution prompts contain the tokens, so the tokens do not affect generated images.
 """
 
 from __future__ import annotations

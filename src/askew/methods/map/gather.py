@@ -268,15 +268,15 @@ def _warn_without_masks(plan: MapPlan, run: Run, prompts: Sequence[PromptAttenti
 def _warn_of_unknown_words(plan: MapPlan, run: Run, model: WhiteBox) -> None:
     """Warn about concepts and words in the prompts that a model does not know.
 
-    Warn also about concepts for which the model has learned where to look.
+    Warn also about concepts for which the model was trained to attend to known regions.
     """
     run.warn(*unknown_words(model, plan.texts()))
     tokens = ConceptTokens(model)
     taught = [repr(concept) for concept in plan.concepts if concept in tokens]
     if taught:
         run.warn(
-            f"{model.name} was taught where to look for {', '.join(taught)}: maps of these words "
-            "test the pipeline, and are no evidence about the attention of other models"
+            f"{model.name} was trained to attend to known regions for {', '.join(taught)}: maps of "
+            "these words test the method, and are not evidence about the attention of other models"
         )
     prompt = plan.prompts[0].text
     unknown_before = set(model.unknown_words(prompt))
