@@ -62,7 +62,7 @@ SIDE = 64
 HEAD = """# Families of diffusers pipelines
 
 This table shows which commands support which family of models. We tested the commands with tiny pipelines that have
-random weights. "no" means that the command stops with an error before it generates an image. askew accepts further
+random weights. "no" means that the command stops with an error before it generates an image. askew accepts other
 pipeline classes from diffusers, such as FIBO 2 and Kandinsky 5.0, but no test generates images with these classes.
 `pytest tests/models/test_families.py -m slow --record` writes this page.
 
