@@ -20,7 +20,7 @@ Paths = Sequence[Sequence[int]]
 """Options of a row. Each option is a sequence of tokens."""
 
 NOT_FINITE = -1
-"""Value that stands for a token if the logits have no finite maximum."""
+"""Value that replaces a token if the logits have no finite maximum."""
 
 
 class OptionReader(LogitsProcessor):  # type: ignore[misc]

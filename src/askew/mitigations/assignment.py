@@ -23,7 +23,7 @@ Rule = Literal["quota", "independent"]
 
 With "quota", each value or prompt gets its share of the images, to within a few images, however
 many images are made. With "independent", each image's seed determines its value or prompt, as in a
-service that draws one at random for each image.
+service that draws a value or prompt at random for each image.
 """
 
 

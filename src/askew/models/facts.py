@@ -1,4 +1,4 @@
-"""Facts about models, stored with a run so that showing the run requires no loaded network."""
+"""Facts about models, stored with a run so that the run can be shown without loading a network."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

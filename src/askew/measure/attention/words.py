@@ -14,8 +14,8 @@ from askew.models.diffusers.repository import quiet
 def word_vector(pipe: Any, word: str) -> NDArray[np.float32]:
     """Return the text encoder's vector at the end of a word, scaled to unit length.
 
-    For SD3, the vector belongs to CLIP's end-of-text token. For Flux it is CLIP's pooled vector,
-    because T5 has no token that summarizes a text.
+    For SD3, the vector belongs to CLIP's end-of-text token. For Flux, the function returns CLIP's
+    pooled vector, because T5 has no token that summarizes a text.
     """
     if _has_summary_of_clip(pipe):
         with quiet():

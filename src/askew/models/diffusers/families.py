@@ -85,7 +85,7 @@ def pipeline_class(repository: Repository) -> Any:
     ------
     UsageError
         If diffusers has no such class, if the class needs a package that is not installed, or if it
-        cannot make images from a prompt only.
+        cannot make images from only a prompt.
     """
     name = repository.class_name
     family = _get_task_class(

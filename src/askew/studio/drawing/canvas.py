@@ -32,7 +32,7 @@ PARTS = "backdrop chair hair skin face clothes neck lens aid cane pin sign headw
 def _closed_spline(count: int) -> Complexes:
     """Return Catmull-Rom weights for a closed curve through `count` points.
 
-    They have the shape (count·STEPS, count).
+    The weights have the shape (count·STEPS, count).
     """
     weights = np.zeros((count * STEPS, count), dtype=np.complex128)
     for row in range(len(weights)):
