@@ -153,7 +153,7 @@ def study_new(
     _check_range("--confidence", confidence, 0, 1)
     for option, count in (("--images", images), ("--items", items), ("--raters", raters)):
         if count is not None and count < 1:
-            raise UsageError(f"{option} is {count}. It must be 1 or more")
+            raise UsageError(f"{option} is {count}; it must be 1 or more")
     template = _template(kind, like)
     kind = template.kind
     if precision is None:
@@ -161,10 +161,10 @@ def study_new(
     if raters_per_item is None:
         raters_per_item = template.raters_per_item
     if raters_per_item < 1:
-        raise UsageError(f"--raters-per-item is {raters_per_item}. It must be 1 or more")
+        raise UsageError(f"--raters-per-item is {raters_per_item}; it must be 1 or more")
     _check_sizes(kind, precision, images, items)
     if not 0 <= least_checks <= 1:
-        raise UsageError(f"--least-checks is {least_checks:g}. It must be from 0 to 1")
+        raise UsageError(f"--least-checks is {least_checks:g}; it must be from 0 to 1")
     design = StudyDesign(
         title=title,
         contact=contact,
@@ -227,7 +227,7 @@ def _check_sizes(
 
 def _check_range(option: str, value: float | None, low: float, high: float) -> None:
     if value is not None and not low < value < high:
-        raise UsageError(f"{option} is {value:g}. It must be between {low:g} and {high:g}")
+        raise UsageError(f"{option} is {value:g}; it must be between {low:g} and {high:g}")
 
 
 def study_serve(
@@ -267,7 +267,7 @@ def study_serve(
         Address that raters open. A reverse proxy with TLS at this address forwards the raters'
         requests to this server.
     certfile
-        TLS certificate file. If given, this server encrypts connections itself.
+        TLS certificate file. With a certificate, this server encrypts connections itself.
     keyfile
         Private key file of the certificate.
     i_know_it_is_plain_http

@@ -141,7 +141,7 @@ class StudyFolder:
         for name, digest in frozen["sums"].items():
             if sha256(read_bytes(self.path / name, follow=False)) != digest:
                 raise UsageError(
-                    f"{self.path / name} changed after the first answer. Restore it, or set "
+                    f"{self.path / name} changed after the first answer. Restore the file, or set "
                     f"version = {frozen['version'] + 1} in {STUDY_FILE}. If you start a new "
                     "version, the answers collected so far will no longer count"
                 )

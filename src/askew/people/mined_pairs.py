@@ -53,8 +53,8 @@ def mined_pairs(
     random = _random_sets(source, number, {text: scores[text] for text in chosen})
     if not mined or not random:
         raise UsageError(
-            f"{source.result.folder} needs stored images of both mined and random prompts. Give a "
-            "finished run of askew mine together with its store"
+            f"{source.result.folder} needs stored images of both mined and random prompts. "
+            "Name a finished run of askew mine whose store still contains its images"
         )
     return list(zip(mined, random, strict=False))
 

@@ -121,8 +121,8 @@ def new_rate_study(
         grids = societal_grids(grids)
     if not grids:
         raise UsageError(
-            "no axis in the runs has both a score and images to rate. Give audits that have these "
-            "axes with --from RUN"
+            "no axis in the runs has both a score and images to rate. Use --from RUN to name audits "
+            "that have such axes"
             + (". tibet-2 needs prompts with two or more societal axes" * societal_only)
         )
     count = min(questions or _questions_for(design), len(grids))

@@ -185,7 +185,9 @@ def _within_prompts(data: _ScoredGrids, level: float) -> Estimate:
             if not np.isnan(r):
                 correlations.append(r)
     if not correlations:
-        raise NotEnoughData("no prompt has three axes with unequal ratings and scores")
+        raise NotEnoughData(
+            "no prompt has at least three axes whose ratings differ and whose scores differ"
+        )
     rng = data.study.rng(data.score, str(len(data.grids)), "within prompts")
     return clustered_mean(np.array(correlations)[:, None], rng=rng, level=level)
 

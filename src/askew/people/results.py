@@ -73,7 +73,7 @@ class StudyResult(Document):
         return self.findings.warnings
 
     def estimates(self) -> list[EstimateRow]:
-        """Return a row for each estimate. The answers of excluded raters are not used."""
+        """Return a table row for each estimate. The answers of excluded raters are not used."""
         return rows(findings.scored(self.findings.included), "study")
 
     def picture(self, name: str) -> Image.Image | None:

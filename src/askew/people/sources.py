@@ -59,7 +59,7 @@ def open_sources(folders: Sequence[Path], store: Path | None = None) -> list[Sou
         labels of its run.
     """
     if not folders:
-        raise UsageError("a study needs a finished run. Name the run with --from RUN")
+        raise UsageError("a study needs a finished run. Use --from RUN to name the run")
     return [_open(folder, store) for folder in folders]
 
 
@@ -85,7 +85,7 @@ def audits_only(sources: Sequence[SourceRun], kind: str) -> None:
         if not source.sets:
             raise UsageError(
                 f"{source.result.folder} is a run of askew {source.result.method.name}. "
-                f"A {kind} study needs a run of askew audit. Name the run with --from RUN"
+                f"A {kind} study needs a run of askew audit. Use --from RUN to name a run"
             )
 
 

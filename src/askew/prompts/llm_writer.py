@@ -351,8 +351,12 @@ class _AxisCollection:
     def missing_reason(self, names: Sequence[str] | None) -> str:
         """Return the reason why the collection is incomplete."""
         missing = [name for name in names or () if name not in self.accepted]
-        subject = f"the axis {missing[0]!r} does not have" if missing else "no axis has"
-        return f"{subject} two counterfactual prompts that differ in only one concept"
+        if missing:
+            return (
+                f"the axis {missing[0]!r} lacks two counterfactual prompts that differ in only one "
+                "concept"
+            )
+        return "no axis has two counterfactual prompts that differ in only one concept"
 
     def with_rejections(self, reason: str) -> str:
         """Return a reason, followed by the rejected axes and their reasons in parentheses."""

@@ -14,7 +14,7 @@ from askew.prompts.llm import CachingLLM, Completion, CompletionCache, Message, 
 from askew.prompts.llm_writer import LLMWriter
 
 URL_VARIABLE = "ASKEW_LLM_URL"
-"""Environment variable with the address of the server."""
+"""Environment variable that contains the address of the server."""
 
 
 class OpenAILLM:

@@ -365,7 +365,7 @@ class Statement:
 def states(prompt: str, axis: str) -> bool:
     """Check whether a prompt states a value of an axis.
 
-    If it does, bias on this axis is not meaningful.
+    If the prompt states a value, bias on this axis is not meaningful.
 
     Parameters
     ----------

@@ -87,11 +87,11 @@ def _seeds(first: int | None, count: int) -> tuple[int, ...]:
     Raises BadRequest if the number of images or the seed is invalid.
     """
     if not 1 <= count <= MOST_IMAGES:
-        raise BadRequest(f"n is {count}. It must be from 1 to {MOST_IMAGES}")
+        raise BadRequest(f"n is {count}; it must be from 1 to {MOST_IMAGES}")
     if first is None:
         return tuple(secrets.randbits(62) + 1 for _ in range(count))
     if first < 0:
-        raise BadRequest(f"seed is {first}. It must be at least 0")
+        raise BadRequest(f"seed is {first}; it must be at least 0")
     return tuple(first + number for number in range(count))
 
 

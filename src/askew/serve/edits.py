@@ -75,7 +75,7 @@ def _number(fields: Mapping[str, bytes], name: str, default: int | float) -> int
     try:
         return type(default)(text)
     except ValueError as error:
-        raise BadRequest(f"{name} is {text[:50]!r}. It must be a number") from error
+        raise BadRequest(f"{name} is {text[:50]!r}; it must be a number") from error
 
 
 def served_editor(model: Model) -> Editor | None:

@@ -67,6 +67,6 @@ def serve(
     from askew.web.server import WebServer
 
     server = WebServer(folders, port=port, is_read_only=read_only)
-    write(f"askew is at {server.address} (the address works once). Press Ctrl-C to stop\n")
+    write(f"Open {server.address} (this address works only once). Press Ctrl-C to stop\n")
     sys.stdout.flush()
     server.run(open_browser=not no_browser)

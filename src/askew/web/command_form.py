@@ -133,7 +133,7 @@ class CommandForm:
                 if option.name == "objective" and FUNCTION.fullmatch(value):
                     raise UsageError(
                         f"{option.spelling} {value!r} names a function, and the app does not run "
-                        "functions. Use the command in a terminal"
+                        "functions. Run the command in a terminal"
                     )
                 if option.choices and value not in option.choices:
                     raise UnknownName(option.spelling, value, option.choices)

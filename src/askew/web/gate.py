@@ -113,7 +113,7 @@ class Gate:
             await self._enter(send, token)
             return
         if not self._session.is_owner(self._cookie(scope)):
-            reason = "open the address that `askew serve` printed. It works once"
+            reason = "open the address that `askew serve` printed. The address works only once"
             await _reply(send, 401, f"askew: {reason}\n".encode(), "text/plain")
             return
         await self._app(scope, receive, with_headers(send, HEADERS))
@@ -170,7 +170,9 @@ class Gate:
     async def _enter(self, send: Send, token: str) -> None:
         cookie = self._session.exchange(token)
         if cookie is None:
-            reason = "this address was already used. Start `askew serve` again for a new address"
+            reason = (
+                "this address was already used. To get a new address, start `askew serve` again"
+            )
             await _reply(send, 401, f"askew: {reason}\n".encode(), "text/plain")
             return
         value = f"{self._session.cookie_name}={cookie}; HttpOnly; SameSite=Strict; Path=/"

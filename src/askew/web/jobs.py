@@ -277,7 +277,7 @@ class Jobs:
 class _QueueLock:
     """Lock that ensures that only one running app starts jobs.
 
-    Any other app shows the jobs, but does not start them.
+    Other running apps show the jobs, but do not start them.
     """
 
     def __init__(self, path: Path) -> None:

@@ -56,7 +56,7 @@ def jobs_page(site: Site, request: HTTPRequest) -> Response:
         content = table(("Run", "Command", "State", "Requested"), rows, "jobs")
     lead = (
         "One job runs at a time. Jobs continue when you close the browser or the app. “Stop” keeps "
-        "the finished images. To continue, open the stopped run and press “Resume”."
+        "the finished images. To continue a stopped job, open its run and press “Resume”."
     )
     refresh = REFRESH if is_active else None
     return page("Jobs", sheet("Jobs", content, lead=lead), area="jobs", refresh=refresh)

@@ -171,7 +171,7 @@ def _note_form(
     options = dict.fromkeys([about, *(subjects or ())])
     text = tag(
         "label",
-        tag("span", "Note (save it empty to delete it)" if saved else "New note"),
+        tag("span", "Note (to delete the note, save it without text)" if saved else "New note"),
         tag("textarea", saved.text if saved else "", name="text", maxlength=MOST_TEXT, rows=3),
     )
     subject = choice("about", {name: name for name in options}, about, "About")
@@ -193,7 +193,7 @@ def write_note(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
         raise LookupError("there is no such note")
     text = sent.text("text")
     if len(text) > MOST_TEXT:
-        raise UsageError(f"the note is too long. It may have at most {MOST_TEXT} characters")
+        raise UsageError(f"the note is too long; it can contain at most {MOST_TEXT} characters")
     if text or identity:
         add_annotations(run.facts.folder, [note(sent.text("about")[:200], text, identity)])
     return RedirectResponse(f"/runs/{run.facts.id}/notes", SEE_OTHER)

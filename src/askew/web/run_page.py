@@ -163,7 +163,7 @@ def _unfinished(site: Site, facts: RunFacts, error: UsageError) -> Response:
     if process is not None:
         text = (
             f"Process {process} is working on the run in {facts.folder}. "
-            "When it has finished, this page shows the results."
+            "When the process has finished, this page shows the results."
         )
         main = sheet("This run is in progress", job, tag("p", bdi(text)))
         return page(facts.folder.name, main, area="runs", refresh=REFRESH)

@@ -37,7 +37,7 @@ MOST_BYTES = 2**16
 
 Page = Callable[[HTTPRequest, Progress, str], Awaitable[Response]]
 
-UNKNOWN = "This link does not work. Ask the person who sent it to you."
+UNKNOWN = "This link does not work. Ask the person who sent you the link."
 BUSY = "Too many requests. Wait a moment, then reload the page."
 
 

@@ -57,7 +57,7 @@ def consent(state: StudyState, progress: Progress, token: str) -> str:
         (
             "What is stored",
             "Your answers, and the time in seconds that you took for each answer. The study does not "
-            "store your name or the address of your computer. It stores nothing before you agree.",
+            "store your name or the address of your computer. Nothing is stored before you agree.",
         ),
         ("How long", f"Answers are kept {plan.retention}."),
         (
