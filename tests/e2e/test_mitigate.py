@@ -248,7 +248,7 @@ def test_a_run_killed_before_its_evaluation_continues(
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ([], "Name the axes to mitigate"),
+        ([], "Give the axes to mitigate"),
         (
             ["--axes", "gender", "--target-shares", "gender=male:.5,female:.6"],
             "sum to 1.1. They must sum to 1",

@@ -1,4 +1,4 @@
-"""Audit of prompts or images: shares of perceived values, and concept association (TIBET)."""
+"""Method `audit`: measure shares of perceived values and concept association (TIBET)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -92,9 +92,9 @@ def audit(
         shares such as gender=male:0.4,female:0.6. May be given more than once; later references
         override earlier ones. [default: uniform]
     counterfactuals
-        Axes for which counterfactual images are generated and TIBET's scores are computed: all
-        axes, significant (axes with a significant bias in the baseline images), or none. Verdicts
-        need only the baseline images. [default: all]
+        Axes for which askew generates counterfactual images and computes TIBET's scores: all (all
+        axes), significant (axes on which the baseline images are significantly biased), or none.
+        Verdicts need only the baseline images. [default: all]
     axes_in_depth
         Axes, separated by commas, for which counterfactual images are always generated. Only
         allowed with --counterfactuals significant or none.
@@ -112,8 +112,8 @@ def audit(
         another --model and adds images until the shares of the two models differ significantly.
         Images with the same seed form pairs.
     concepts
-        Answers from which the concepts for CAS and MAD are taken: all answers (as in the paper), or
-        only the answers about the axis. [default: all]
+        Answers from which askew takes the concepts for CAS and MAD: all (all answers, as in the
+        paper), or axis (only the answers about the axis). [default: all]
     open_answers
         Ask TIBET's open questions. CAS and MAD compare the concepts in the answers. askew then
         reports neither shares nor verdicts on shares. This needs an instrument that generates free
@@ -233,6 +233,6 @@ def _check_counterfactuals(until: str | None, counterfactuals: str | None) -> No
         option = f"--counterfactuals {counterfactuals}"
     if option is not None:
         raise UsageError(
-            f"{option} relies on verdicts on shares, but open answers have no shares. Leave out "
-            f"{option} or --open-answers"
+            f"{option} relies on verdicts on shares, but there are no shares if answers are "
+            f"open-ended. Leave out {option} or --open-answers"
         )

@@ -93,7 +93,7 @@ def _model_fields(plan: AuditPlan, model: Mapping[str, object]) -> dict[str, obj
 
 
 def _finished_audit(folder: Path, store: Path | None) -> AuditResult:
-    """Load a finished audit whose images have seeds. Raise UsageError if it cannot be compared."""
+    """Load a finished audit of generated images. Raise UsageError if it cannot be compared."""
     run = load(folder, store)
     if not isinstance(run, AuditResult):
         raise UsageError(
@@ -147,7 +147,7 @@ class PairedTrial:
     sets
         The images generated so far by the new model, and the images of the compared run.
     axis, instrument
-        The axis, and the instrument that labeled both sets.
+        Axis, and the instrument that labeled both sets.
     most
         Maximum number of images in each set.
     """

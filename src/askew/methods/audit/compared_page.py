@@ -57,7 +57,7 @@ def _stop_sentences(findings: AuditFindings, significant: Sequence[PairedVerdict
 
 
 def compared_blocks(findings: AuditFindings) -> Iterator[b.Block]:
-    """Yield a chart of the largest difference on each axis of each prompt, for each instrument.
+    """Yield a chart per instrument, with the largest difference on each axis of each prompt.
 
     Parameters
     ----------

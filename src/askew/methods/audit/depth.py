@@ -2,11 +2,11 @@
 
 Verdicts need only the baseline images. Most images of an audit are counterfactual images, which
 only TIBET's scores need. With `--counterfactuals significant`, they are generated only for axes on
-which the baseline images are biased. The verdicts that choose the axes are computed once, and the
-page shows the same verdicts. They allow for labeling errors as far as the instruments report them, or
-people's labels of the baseline images measure them. This choice depends on the labels of these baseline images. A
-test of the scores would use the same images, so it would add no evidence of bias. askew therefore
-omits this test (`without_tests`).
+which the baseline images are biased. askew computes the verdicts that determine these axes only
+once, and the page shows the same verdicts. The verdicts allow for labeling errors if the
+instruments report them or if human labels of the baseline images measure them. The choice of axes
+depends on the labels of the baseline images. A test of the scores would use the same images, so it
+would add no evidence of bias. askew therefore omits this test (`without_tests`).
 """
 
 from collections.abc import Mapping
@@ -101,7 +101,7 @@ def _is_chosen(judged: JudgedShares, prompt: PromptPlan, axis: AxisPlan) -> bool
 
 
 def _most_work(plan: AuditPlan, baseline: AuditPlan, model: Model, reader: SurveyReader) -> Work:
-    """Return the work for the counterfactual images that the plan `baseline` leaves out."""
+    """Return the work for the counterfactual images that are missing from `baseline`."""
     known = set(baseline.texts())
     work = Work()
     for prompt in plan.prompts:
@@ -115,7 +115,7 @@ def _most_work(plan: AuditPlan, baseline: AuditPlan, model: Model, reader: Surve
 
 
 def cost_lines(plan: AuditPlan) -> list[str]:
-    """Return how many images each setting of `--counterfactuals` would generate."""
+    """Return a line on how many images each setting of `--counterfactuals` would generate."""
     most = plan.images * len(plan.texts())
     baseline = plan.images * len(plan.prompts)
     if most == baseline:

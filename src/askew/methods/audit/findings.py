@@ -21,7 +21,7 @@ from askew.types import Estimate, Kind, Missing, record
 T = TypeVar("T")
 
 Frequencies = tuple[tuple[str, float], ...]
-"""Concepts, and the share of images that show each of them, in order of decreasing share."""
+"""Concepts with the share of images that show them, in order of decreasing share."""
 
 
 @record
@@ -55,7 +55,7 @@ class AxisScores:
     kind : "societal" or "incidental"
         Kind of the axis.
     question : tuple of str
-        Questions about the axis.
+        Questions that the instrument is asked about the axis.
     mad : Estimate or Missing
         Difference between the CAS values (Eq. 5-7).
     cas : mapping of value to Estimate or Missing
@@ -68,7 +68,7 @@ class AxisScores:
     mad_clip, cas_clip
         MAD and CAS, computed from image embeddings (Eq. 4). None if the plan has no embedder.
     bipartite : mapping of value to float, or None
-        The paper's baseline score (table 3), which matches concepts by meaning.
+        The baseline score of the paper (table 3), which matches concepts by meaning.
     top_concepts : mapping of "initial" or value to Frequencies
         Concepts in the answers about this axis, for each image set.
     second_axis : mapping of value and other axis to Frequencies
@@ -99,7 +99,7 @@ class AxisScores:
 
 @record
 class Tibet:
-    """Scores of a prompt with counterfactuals, and the concepts of its baseline images."""
+    """TIBET's scores of a prompt with counterfactuals, and the concepts in its baseline images."""
 
     prompt: str
     top_concepts: Frequencies
@@ -108,7 +108,7 @@ class Tibet:
 
 @record
 class PromptDifference:
-    """Difference between the CAS of two values, for the images of one prompt."""
+    """Difference in CAS between two values, for the images of one prompt."""
 
     prompt: str
     values: tuple[str, str]
@@ -126,15 +126,15 @@ class Domain:
     axis : str
         Name of the axis.
     cas : mapping of value to Estimate or Missing
-        Mean debiased CAS.
+        Debiased CAS of each value, averaged over prompts.
     against_rest : mapping of value to Estimate or Missing
-        Mean CAS of the value minus the mean CAS of the other values. An axis with two values has a
-        single entry.
+        CAS of the value minus the mean CAS of the other values, averaged over prompts. An axis with
+        two values has a single entry.
     scaled : mapping of value to Estimate or Missing
         Each value's share of the sum of all CAS of its axis, averaged over prompts, such as .56 and
         .44 in the paper. Empty if all CAS of a prompt are 0.
     differences : tuple of PromptDifference
-        Difference between the CAS of two values, for each prompt.
+        Difference in CAS between two values, for each prompt.
     """
 
     axis: str
@@ -153,14 +153,14 @@ class PairedVerdict:
     prompt, axis, instrument : str
         Prompt, axis, and the instrument that labeled the images of both models.
     images : int
-        Number of images of each model.
+        Number of images from each model.
     differences : mapping of value to Estimate or Missing
         Share in this model's images minus the share in the same number of images from the compared
         run. The intervals allow for all looks.
     p, q : float
         Sequential p over all looks, and q corrected over all prompts and axes (Benjamini-Hochberg).
     looks : tuple of float
-        Mid-p of each look.
+        Mid-p-value at each look.
     """
 
     prompt: str
@@ -186,20 +186,21 @@ class AuditFindings(Head):
     shares, differences
         Shares in all sets, and differences between the shares of two sets.
     confusion : tuple of Confusion
-        Instrument labels compared with human labels.
+        Comparisons of instrument labels with human labels.
     tibet : tuple of Tibet
         Concept association of each prompt.
     domain : tuple of Domain
-        Comparison of prompts.
+        Comparisons between prompts that have an axis in common.
     shares_over_prompts, differences_over_prompts
         Shares in the images of all prompts together, and the differences between conditions. Empty
         if there is only one prompt.
     following : tuple of Following
-        Labels of the baseline images, compared with the values requested by mitigations.
+        Comparisons of the labels of baseline images with the values that mitigations request.
     agreement : tuple of RaterAgreement
         Agreement between raters. Empty if a single person labeled the images.
     rewriting : tuple of Rewriting
-        Images from prompts that a server rewrote, compared with images from the original prompts.
+        Comparisons of images from prompts that a server rewrote with images from the original
+        prompts.
     missing_labels : tuple of MissingLabels
         Tests of whether an instrument leaves more images unlabeled in some sets, prompts or groups
         of people than in others.

@@ -1,4 +1,4 @@
-"""Collection of an audit's data: images, labels, and embeddings of images and concepts."""
+"""Collect the data of an audit: images, labels, and embeddings of images and concepts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class AuditGathered(SurveyData):
     captioner : str or None
         Instrument whose answers become concepts. If None, no TIBET scores are computed.
     vectors : mapping of prompt to Vectors, or None
-        Vectors of images and concepts. None without an embedder.
+        Embeddings of images and concepts. None without an embedder.
     sent : mapping of prompt to sequence of str or None
         For each image of the baseline set, the prompt that a server used instead of the given one.
     compared : mapping of prompt to ObservedSet

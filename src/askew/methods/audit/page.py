@@ -44,7 +44,7 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
 from askew.types import Estimate, grouped
 
 IMAGES_AT_HEAD = 24
-"""Number of images shown at the top of the page."""
+"""Maximum number of images shown at the top of the page."""
 
 ROWS = 24
 """Maximum number of MAD scores shown in a chart with one row each.
@@ -60,7 +60,7 @@ MANY_SETS = (
 )
 
 CONCEPTS = 14
-"""Number of concepts listed in the table of an axis."""
+"""Maximum number of concepts listed in the table of an axis."""
 
 
 def page(findings: AuditFindings, media: Media) -> b.Page:
@@ -142,7 +142,8 @@ def _note_on_intervals(tested: int) -> tuple[str, ...]:
     if tested < 2:
         return ()
     return (
-        f"Intervals are not corrected for multiple testing, but verdicts are ({tested} tests).",
+        f"Intervals are not corrected for multiple testing, but verdicts are corrected ({tested} "
+        "tests).",
     )
 
 
@@ -189,7 +190,7 @@ class AuditView:
         return False
 
     def anchor(self, shares: SetShares) -> str:
-        """Return the anchor of the section that gives the details of a set."""
+        """Return the anchor of the section with the details of a set."""
         for entry in self.findings.tibet:
             if entry.prompt == shares.prompt and shares.axis in entry.axes:
                 return f"{shares.prompt} {shares.axis}"
@@ -201,7 +202,7 @@ class AuditView:
         return len({(shares.prompt, shares.set) for shares in self.leads}) == 1
 
     def first_screen(self) -> b.FirstScreen | None:
-        """Return the first chart: the shares of a single set, or a matrix of prompts and axes."""
+        """Return the first screen: the shares of a single set, or a matrix of prompts and axes."""
         if not self.leads:
             charts = tuple(self.scores())[:1]
             return b.FirstScreen(charts) if charts else None
@@ -221,7 +222,7 @@ class AuditView:
         return b.FirstScreen((chart,), tuple(images))
 
     def all_values(self) -> Iterator[b.Block]:
-        """Yield the shares of all values, from the labels of all instruments."""
+        """Yield charts of the shares of all values, for all instruments."""
         yield from survey.together(self.findings.shares_over_prompts, TOGETHER)
         yield from survey.seen(self.seen, self.anchor)
         if not self.seen:
@@ -367,7 +368,7 @@ class AuditView:
             yield survey.numbers(shares)
 
     def _axes(self, prompt: str) -> Iterator[b.Block]:
-        """Yield the details of a prompt's axes: first axes with TIBET scores, then axes without."""
+        """Yield the details of a prompt's axes, starting with axes that have TIBET scores."""
         for entry in self.tibet:
             if entry.prompt == prompt:
                 for name, axis in texts.ranked(entry.axes.items()):
@@ -425,7 +426,7 @@ class AuditView:
             yield b.Details(f"Other axes that change with {axis_label(name)}", _second_axes(axis))
 
     def _pictures_of_axis(self, prompt: str, name: str) -> b.Block:
-        """Return the first images of the baseline set and the counterfactual sets of an axis."""
+        """Return a grid with the first images of an axis's baseline and counterfactual sets."""
         sets = [
             picture_set
             for picture_set in self.findings.sets
@@ -517,7 +518,7 @@ def _concepts(axis: AxisScores) -> Iterator[b.Table]:
     concepts = dict.fromkeys(concept for top in tops.values() for concept in top)
 
     def largest_difference(concept: str) -> float:
-        """Return the largest difference in a concept's frequency from the baseline set."""
+        """Return the largest difference of a concept's frequency from that in the baseline."""
         here = initial.get(concept, 0.0)
         return max(here, *(abs(top.get(concept, 0.0) - here) for top in tops.values()))
 

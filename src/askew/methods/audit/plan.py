@@ -48,8 +48,8 @@ class AuditPlan(Plan):
     def _consistent(self) -> Self:
         if self.axes_in_depth and self.counterfactuals == "all":
             raise ValueError(
-                "--axes-in-depth adds axes to --counterfactuals significant or none. "
-                "--counterfactuals all generates the counterfactual images of all axes"
+                "--axes-in-depth needs --counterfactuals significant or none, because "
+                "--counterfactuals all already generates the counterfactual images of all axes"
             )
         self._check_names("--axes-in-depth", self.axes_in_depth)
         self._check_names("--decide", self.decide)
@@ -76,7 +76,7 @@ class AuditPlan(Plan):
         unknown = [name for name in given if name not in names]
         if unknown:
             raise ValueError(
-                f"{option} names {unknown[0]!r}, but the plan has the axes {', '.join(names)}"
+                f"{option} contains {unknown[0]!r}, but the axes of the plan are {', '.join(names)}"
             )
 
     def _check_references(self) -> None:

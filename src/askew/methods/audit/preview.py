@@ -65,15 +65,15 @@ def plan(
     axes
         Bias axes, separated by commas. By default, the prompt generator chooses them.
     output
-        TOML file to write the plan to. Answers of a language model that askew rejected are added as
-        comments.
+        TOML file to which the plan is written. Answers of a language model that askew rejected are
+        added as comments.
     report
         Show how many answers of a language model were usable in each step.
 
     Raises
     ------
     UsageError
-        If the prompt generator cannot use a prompt or an axis, or the file cannot be written.
+        If the prompt generator cannot use a prompt or an axis, or if the file cannot be written.
     """
     draft = PlanDraft()
     try:

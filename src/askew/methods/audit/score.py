@@ -74,7 +74,7 @@ def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings
 
 
 def _tibet(plan: AuditPlan, gathered: AuditGathered, prompt: PromptPlan) -> Tibet | None:
-    """Compute TIBET's scores of a prompt with counterfactuals.
+    """Compute TIBET's scores for a prompt; return None if it has no counterfactuals.
 
     The scores need an instrument that describes images.
     """
@@ -94,7 +94,7 @@ def _tibet(plan: AuditPlan, gathered: AuditGathered, prompt: PromptPlan) -> Tibe
 def _differences(
     plan: AuditPlan, gathered: AuditGathered, prompt: PromptPlan
 ) -> list[SharesDifference]:
-    """Return the differences in shares between a prompt's baseline set and its conditions."""
+    """Return the differences in shares between the baseline set and the conditions of a prompt."""
     conditions = [
         observed
         for observed in gathered.observed[prompt.text]

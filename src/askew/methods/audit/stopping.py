@@ -1,4 +1,4 @@
-"""Rules for adding images to a prompt until its verdicts are reached (`--until decided`).
+"""Add images to a prompt until its verdicts are reached (`--until decided`).
 
 askew tests a prompt after 8, 12, 16, 24, 32, … images; each test is a look. A prompt gets no more
 images once all axes given with --decide are significant. Without --decide, one significant axis is
@@ -113,7 +113,7 @@ def is_decided(
     prompt
         The prompt.
     significant
-        Pairs of a prompt and an axis that have a significant verdict.
+        Pairs of a prompt and an axis on which the verdict is significant.
     """
     results = {axis.name: (prompt.text, axis.name) in significant for axis in prompt.closed}
     named = [results[name] for name in plan.decide if name in results]

@@ -59,13 +59,13 @@ class Concepts:
 
     @property
     def missing(self) -> int:
-        """Number of images that are left out because an answer is missing."""
+        """Number of images that are not used because an answer is missing."""
         return int((~self.complete).sum())
 
 
 @dataclass(frozen=True, slots=True)
 class SetTexts:
-    """Answers and captions for the images of a set, from which its concepts are taken.
+    """Answers and captions from which the concepts of an image set are taken.
 
     Attributes
     ----------
@@ -90,9 +90,9 @@ class Vectors:
     Attributes
     ----------
     pictures : mapping of image id to array, (dimensions,)
-        Vectors of images.
+        Embeddings of images.
     concepts : array, (concepts, dimensions)
-        Vectors of the concepts of a prompt, in the order of its vocabulary.
+        Embeddings of a prompt's concepts, in the order of its vocabulary.
     """
 
     pictures: PictureVectors
@@ -101,7 +101,7 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class AxisSets:
-    """Image sets of an axis: the baseline set and the counterfactual sets."""
+    """Image sets from which an axis is scored: the baseline set and the counterfactual sets."""
 
     axis: Axis
     initial: ObservedSet
@@ -114,12 +114,12 @@ class AxisSets:
 
     @property
     def values(self) -> list[str]:
-        """The axis value that each counterfactual set shows."""
+        """Axis value of each counterfactual set."""
         return [str(observed.prompt.value) for observed in self.counterfactuals]
 
     @property
     def by_value(self) -> dict[str, ObservedSet]:
-        """The counterfactual sets, keyed by their axis value."""
+        """Counterfactual sets, keyed by axis value."""
         return dict(zip(self.values, self.counterfactuals, strict=True))
 
 

@@ -84,7 +84,7 @@ def _is_of_one_set(leads: Sequence[SetShares]) -> bool:
 
 
 def _bias_over_prompts(together: Sequence[SetShares]) -> str:
-    """Return a sentence with the leading values on all biased axes, for all prompts together."""
+    """Return a sentence with the leading values on all axes that are biased over all prompts."""
     axes = list(dict.fromkeys(entry.axis for entry in together if is_biased(entry)))
     if len({entry.set for entry in together}) == 1:
         return _shares_over_prompts([entry for entry in together if is_biased(entry)])
@@ -97,7 +97,7 @@ def _bias_over_prompts(together: Sequence[SetShares]) -> str:
 
 
 def _shares_over_prompts(biased: Sequence[SetShares]) -> str:
-    """Return the leading values on biased axes, for all prompts together in one condition."""
+    """Return a sentence with the leading values on biased axes if there is one condition."""
     shares = [most_seen(entry) for entry in biased[:MOST_NAMED]]
     if len(biased) > MOST_NAMED:
         axes = plural(len(biased) - MOST_NAMED, "more axis", "more axes")
@@ -106,7 +106,7 @@ def _shares_over_prompts(biased: Sequence[SetShares]) -> str:
 
 
 def _shares_of_axis(entries: Sequence[SetShares], axis: str) -> str:
-    """Return the leading value on an axis in each condition, such as "perceived gender: 88 % …"."""
+    """Return a phrase with the leading value on an axis in each condition."""
     of_axis = [entry for entry in entries if entry.axis == axis]
     shares = [most_seen(entry) for entry in of_axis]
     if len(of_axis) > 1:
@@ -177,7 +177,7 @@ def _bias_of_prompts(leads: Sequence[SetShares], biased: Sequence[SetShares]) ->
 
 
 def _leading_share(entry: SetShares) -> str:
-    """Return the share and the name of the leading value: "93 % female"."""
+    """Return the share and the name of the leading value, such as "93 % female"."""
     share = percent(entry.counts[entry.leading] / sum(entry.counts.values()))
     return f"{share} {shorten(entry.leading, 30)}"
 
@@ -288,7 +288,7 @@ def _all_places(tested: Sequence[SetShares], together: Sequence[SetShares]) -> s
 
 
 def _places_over_prompts(together: Sequence[SetShares], biased_count: int) -> str:
-    """Return where all prompts together are biased: the axis, or a count of axes or conditions."""
+    """Return a phrase on where all prompts together are biased: the axis, or a count."""
     if len(together) == 1:
         return f"on {perceived(together[0].axis)}"
     count = f"{biased_count} of {len(together):,}"
@@ -318,7 +318,7 @@ def _power(tested: Sequence[SetShares]) -> str:
 
 
 def _places(tested: Sequence[SetShares], biased_count: int) -> str:
-    """Return which axes and how many image sets have significant verdicts."""
+    """Return a phrase on the axes and the number of image sets with significant verdicts."""
     count = f"{biased_count} of {len(tested):,}"
     if len(tested) == 1:
         return f"on {perceived(tested[0].axis)}"
@@ -353,7 +353,7 @@ def stop_sentence(findings: AuditFindings) -> str:
 
 
 def _undecided_axes(shares: Sequence[SetShares]) -> str:
-    """Return a sentence on the axes of one prompt that have no significant verdict."""
+    """Return a sentence on the axes of a single prompt that have no significant verdict."""
     axes = [perceived(entry.axis) for entry in shares if is_biased(entry) is False]
     if not axes:
         return ""
@@ -463,7 +463,7 @@ class Extremes:
     Attributes
     ----------
     most_similar, least_similar : str
-        Values of the axis.
+        Values of the axis that have these CAS.
     determined : bool
         True if, according to the intervals, `most_similar` has a higher CAS than the mean of the
         other values, and `least_similar` has a lower CAS.
@@ -530,9 +530,9 @@ CONCEPT_SCORES: tuple[Definition, ...] = (
     (
         "MAD",
         "Difference between the CAS values of an axis. 0: the images are equally similar to all "
-        "counterfactuals. Concepts are taken from the answers to all questions, so MAD depends on "
-        "the questions about other axes too. The number is the paper's score; the dot in a plot "
-        "is the bias-corrected estimate.",
+        "counterfactual images. Concepts are taken from the answers to all questions, so MAD "
+        "depends on the questions about other axes too. The number is the score as defined in "
+        "the paper. The dot in a plot is the bias-corrected estimate.",
     ),
 )
 
@@ -544,11 +544,11 @@ DECISIONS: tuple[Definition, ...] = (
     ),
     (
         "Verdict",
-        "For each image set and axis, a test compares the counts of labels with the reference. It "
-        "uses Pearson's chi-squared statistic (mid-p). Benjamini-Hochberg corrects over all sets "
-        "and axes. q is the expected share of false discoveries among the sets and axes called "
-        "significant. The verdict determines the bold type, the headline and the condition "
-        "--fail-if “verdict.q < 0.05”. If labels are missing, a significant verdict also reports "
+        "For each image set and axis, a test with Pearson's chi-squared statistic (mid-p) "
+        "compares the label counts with the reference. The Benjamini-Hochberg method corrects "
+        "over all sets and axes. q is the expected share of false discoveries among the sets and "
+        "axes called significant. Bold type, the headline and the condition --fail-if “verdict.q "
+        "< 0.05” depend on the verdict. If labels are missing, a significant verdict also states "
         "the worst case: its q if the missing labels were as close to the reference as possible.",
     ),
 )
@@ -571,7 +571,7 @@ SHARE_FORMULAS: tuple[Definition, ...] = (
         "Distance",
         "total variation, ½ Σ |share − reference|; for ordered values, the area between the two "
         "cumulative distributions, divided by the number of values minus 1. Expected by chance: "
-        "the mean deviation of equally many labels drawn from the reference",
+        "the mean deviation of the same number of labels drawn from the reference",
     ),
     (
         "Corrected for labeling errors",
@@ -580,8 +580,9 @@ SHARE_FORMULAS: tuple[Definition, ...] = (
     ),
     (
         "Worst case of missing labels",
-        "from the share if no missing label had this value, to the share if every missing label had it. "
-        "The interval includes the sampling error of both shares (Imbens and Manski 2004)",
+        "from the share that would result if no missing label had this value, to the share that "
+        "would result if every missing label had this value. The interval includes the sampling "
+        "error of both shares (Imbens and Manski 2004)",
     ),
 )
 

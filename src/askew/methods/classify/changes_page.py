@@ -24,7 +24,7 @@ MOST_LINES = 6
 TITLE = "Change with the number of noise samples"
 
 Names = tuple[str, ...]
-"""Names of the one or two groups that a score describes."""
+"""Names of the group, or of the two groups, that a score describes."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ class ChangesView:
         for entries in (change.differential, change.association, change.accuracy):
             if any(isinstance(_score_of(entry), Estimate) for entry in entries):
                 details.append(self._chart(entries))
-        yield b.Details("Changes of all scores, from each number of noise samples", details)
+        yield b.Details(
+            ("Changes in all scores from each number of noise samples to the next"), details
+        )
 
     @property
     def _from_first_to_last(self) -> tuple[int, int]:

@@ -51,7 +51,7 @@ class ClassDecisions:
 
     @property
     def compared_groups(self) -> list[tuple[str, str]]:
-        """All pairs of groups, then all pairs of pooled groups."""
+        """All pairs of groups, followed by all pairs of pooled groups."""
         return [*combinations(self.readings.errors, 2), *combinations(self.pooled, 2)]
 
     @property

@@ -133,7 +133,7 @@ class DistinctPair:
 
 @record
 class MeanErrors:
-    """Mean denoising error for each image (rows) and class (columns).
+    """Mean denoising errors, one row per image and one column per class.
 
     All decisions are based on these errors.
     """
@@ -227,7 +227,7 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
         Raises
         ------
         UsageError
-            If the run has no such score.
+            If the run does not contain this score.
         """
         return _last(self.findings.classification.association, samples, group=group).S
 
@@ -257,7 +257,7 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
         Raises
         ------
         UsageError
-            If the run has no such score.
+            If the run does not contain this score.
         """
         fewer, more = samples or (self.plan.samples[0], self.plan.samples[-1])
         change = self.findings.classification.change

@@ -88,12 +88,12 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     plan : ClassificationPlan
         Plan of the run.
     run : Run
-        Run that makes the images and evaluates the model.
+        Run that generates the images and evaluates the model.
 
     Returns
     -------
     ClassesGathered
-        Data from which the scores are computed.
+        The data from which the scores are computed.
 
     Raises
     ------

@@ -209,7 +209,7 @@ class ClassificationView:
         yield b.PictureGrid("", tuple(rows), size="medium")
 
     def _class_row(self, pair: DistinctPair, group: str, is_a: bool) -> b.PictureRow:
-        """Return the group's images that the model assigns to one class of a pair."""
+        """Return images of a group that the model assigns to one class of a pair."""
         decisions = pair.to_a[group]
         class_name = pair.a if is_a else pair.b
         image_set = next(entry for entry in self.findings.sets if entry.prompt == group)

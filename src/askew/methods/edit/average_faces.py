@@ -23,7 +23,7 @@ MAKER = "average face"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaceRequest(PictureRequest):
-    """Request for the image of an average face.
+    """Request to make the image of an average face.
 
     Attributes
     ----------

@@ -96,7 +96,7 @@ class EditCell:
         measure : callable
             Function that computes the measure from an input image and an edit.
         rows : sequence of sequence of Outcome, optional
-            Images to use instead of the edits. Each row has one image per input image.
+            Images to use instead of the edits. Each sequence has one image per input image.
 
         Returns
         -------

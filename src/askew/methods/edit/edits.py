@@ -108,7 +108,7 @@ def resized_sources(run: Run, sources: Outcomes, side: int) -> dict[str, tuple[O
 def edited_groups(
     plan: EditPlan, run: Run, editor: Editor, sources: Outcomes
 ) -> tuple[EditedGroup, ...]:
-    """Encode and decode all input images, and make all edits, in a fixed order.
+    """Encode and decode all input images, and generate all edits, in a fixed order.
 
     Identical input images are edited separately and with different noise.
 
@@ -117,7 +117,7 @@ def edited_groups(
     plan : EditPlan
         Words and strengths of the edits.
     run : Run
-        Run that makes the images.
+        Run that generates the images.
     editor : Editor
         Model that edits.
     sources : mapping of str to sequence of Outcome
@@ -227,7 +227,7 @@ def _made(
 ) -> dict[K, tuple[Outcome, ...]]:
     """Make a new image from each image in each row.
 
-    Requests with the same key are made only once.
+    Images with the same key are generated only once.
     """
     requests: dict[K, list[R | Missing]] = {}
     for place, row in rows.items():

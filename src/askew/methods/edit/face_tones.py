@@ -42,7 +42,8 @@ class AverageTone:
     ita : float or Missing
         ITA in degrees.
     draws : ndarray, shape (draws,)
-        ITA in each bootstrap sample of the input images. NaN if a sample shows no skin.
+        ITA of the average face in each bootstrap sample of the input images. NaN if a sample shows
+        no skin.
     faces : int
         Number of averaged faces.
     sources : int

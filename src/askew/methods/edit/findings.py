@@ -117,7 +117,7 @@ class Editing:
     target_seen : Estimate or Missing
         Share of edits that show the word toward which they were edited.
     ita_before, ita_after, ita_change : Estimate or Missing
-        ITA of skin in degrees.
+        Mean ITA of skin in degrees before and after the edits, and its mean change.
     lightness_change, background_change : Estimate or Missing
         Change in lightness L*, for skin and for all other pixels.
     beyond_exposure : Estimate or Missing
@@ -238,7 +238,7 @@ class AverageFace:
     faces : int
         Number of averaged faces.
     picture : str or None
-        Id of the average face. None if no face was detected.
+        ID of the average face in the store. None if no face was detected.
     """
 
     group: str
@@ -328,7 +328,7 @@ class EditingResult(Result[EditPlan, EditFindings]):
         Raises
         ------
         UsageError
-            If the run has no such edits.
+            If the run does not contain these edits.
         """
         for entry in self.findings.editing:
             if (entry.group, entry.targets, entry.strength) == (group, targets, strength):

@@ -108,12 +108,12 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     plan : EditPlan
         Plan of the run.
     run : Run
-        Run that makes the images and asks the instruments.
+        Run that generates the images and passes them to the instruments.
 
     Returns
     -------
     EditsGathered
-        Data from which the scores are computed.
+        The data from which the scores are computed.
 
     Raises
     ------

@@ -50,8 +50,9 @@ SOURCE = (
 METHOD = (
     (
         "Intervals of rates",
-        "Wilson interval, with the effective number of edits as the sample size: their number "
-        "divided by the design effect that arises because each image has several edits",
+        "Wilson interval, with the effective number of edits as the sample size: the number of "
+        "edits divided by the design effect, which arises because each input image has several "
+        "edits",
     ),
     (
         "Intervals of means",
@@ -72,7 +73,10 @@ def reading(plan: EditPlan) -> Section:
     )
     if plan.skin == "rule":
         mask = "bounds on RGB and YCbCr"
-    skin = f"{mask}; ITA = atan2(mean L* − 50, mean b*), each mean within one standard deviation"
+    skin = (
+        f"{mask}; ITA = atan2(mean L* − 50, mean b*), where each mean is taken over values within "
+        "one standard deviation"
+    )
     return skeleton.reading(
         terms=TERMS, limits=LIMITS, source=SOURCE, method=(*METHOD, ("Skin", skin))
     )

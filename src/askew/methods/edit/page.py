@@ -192,7 +192,7 @@ class EditView:
         yield self._pooled("ethnicity", "ita_change", "degrees", caption)
 
     def axes(self) -> b.Table:
-        """Return a table of how often the labels on the other axes change."""
+        """Return a table of how often labels change on the axes other than gender."""
         axes = [axis.name for axis in self.findings.plan.axes if axis.name != GENDER]
         by_strength = sorted(self.findings.editing, key=lambda entry: -entry.strength)
         return b.Table(

@@ -83,8 +83,8 @@ def score(plan: EditPlan, gathered: EditsGathered, head: Head) -> EditFindings:
 def missing_edits(data: EditData) -> tuple[MissingEdits, ...]:
     """Test whether some groups miss more input images, faces or edits than others.
 
-    An input image counts once, even if several of its edits are missing, because these edits are
-    not independent.
+    An input image is counted only once even if several of its edits are missing, because these
+    edits are not independent.
 
     Parameters
     ----------

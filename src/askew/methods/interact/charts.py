@@ -40,7 +40,7 @@ def network(graph: Graph, axes: Sequence[str], caption: str) -> b.GraphDiagram:
     graph
         The graph.
     axes
-        Axes, in the order in which they are laid out.
+        Axes, in the order of the layout.
     caption
         Caption of the diagram.
     """
@@ -180,10 +180,10 @@ def over_prompts(entries: Sequence[EdgeOverPrompts], graphs: Sequence[Graph]) ->
     for entry in associated_pairs(entries):
         rows.append(_row_over_prompts(entry, graphs, pairs=len(entries)))
     return b.IntervalChart(
-        "Pairs of axes that are associated in at least one prompt (q < 0.05 by Fisher's sum over "
-        "the prompts). Edges: number of prompts in which the pair is an edge. Larger, smaller: "
-        "number of prompts in which equalizing the first axis significantly increases or "
-        "decreases the deviation of the second axis. Bold: the effects differ significantly "
+        "Pairs of axes that are associated in at least one prompt (q < 0.05, from Fisher's sum "
+        "over the prompts). Edges: number of prompts in which the pair is an edge. Larger, "
+        "smaller: number of prompts in which equalizing the first axis significantly increases "
+        "or decreases the deviation of the second axis. Bold: the effects differ significantly "
         "between prompts",
         "Pair",
         tuple(rows),

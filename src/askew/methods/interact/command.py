@@ -89,12 +89,13 @@ def interact(
     open_answers
         Ask open-ended questions, and count the concepts in the answers.
     no_error_correction
-        Do not correct for known labeling errors of the instrument.
+        Do not correct for the instrument's known labeling errors.
     mitigated
         Model or finished run in which an axis is actually mitigated. Its images are compared with
         the estimates. Give AXIS=NAME, or a name that contains {axis} for all axes.
     mitigated_args
-        Setting of the mitigated model, such as equal={axis}.
+        Setting of the mitigated model, such as equal={axis}, where {axis} stands for the mitigated
+        axis.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Count the VQA answers about a prompt's image sets. BiasConnect builds its graph from the counts.
 
-`count_answers` counts the sets of one prompt. `pooled` adds up the counts of several prompts.
+`count_answers` counts the sets of one prompt. `pooled` combines the counts of several prompts.
 """
 
 from collections import defaultdict
@@ -93,8 +93,8 @@ def count_answers(
     sets
         The prompt's baseline set and counterfactual sets.
     axes
-        Axes to count. The values of an axis with open answers are the concepts in its answers, and
-        its reference is uniform over them.
+        Axes to count. If an axis has open answers, its values are the concepts in these answers,
+        and its reference is uniform.
     instrument
         VQA model whose answers are counted.
     known_errors
@@ -141,7 +141,7 @@ def _baseline_counts(
 def _counterfactual_counts(
     sets: Sequence[ObservedSet], counts: Mapping[str, Counts]
 ) -> dict[AxisPair, Counts]:
-    """Return the counts for each source and target, of shape (1, K, m).
+    """Return the counts for each pair of a source and a target, of shape (1, K, m).
 
     Sources that have fewer than two counterfactual sets are left out.
     """

@@ -80,13 +80,13 @@ class Edge:
         Bias-corrected Intersectional Sensitivity (IS, Eq. 4): the decrease in the target's
         deviation from its reference, in [-1, 1].
     simultaneous : tuple of (float, float) or None
-        Interval of IS that holds simultaneously for all pairs of different axes in all graphs of
-        the run.
+        Interval of IS that is simultaneous for all pairs of different axes in all graphs of the
+        run.
     plug_in : float or None
         IS computed from the labeled shares by Eq. 4, without bias correction.
     as_read : float or None
-        Bias-corrected interaction strength before the correction for labeling errors; None if
-        labeling errors were not corrected.
+        Bias-corrected IS before the correction for labeling errors; None if these errors were not
+        corrected.
     significant : bool
         True if the pair is an edge of the graph.
     """
@@ -334,9 +334,9 @@ class Validation:
     prompts : tuple of ValidatedPrompt
         Edges of each prompt.
     mean_correlation : E
-        Mean of the correlations of all prompts.
+        Correlation between estimated and measured IS, averaged over prompts.
     overall_correlation : E
-        Correlation over the edges of all prompts.
+        Correlation between estimated and measured IS over the edges of all prompts.
     paper_correlation : E
         Correlation over the same edges, computed as in the paper: estimates and measurements share
         the baseline images. Its `null` is the mean correlation that would result if the mitigation
@@ -366,12 +366,12 @@ class InteractionFindings(Head):
     shares : tuple of SetShares
         Shares in the baseline images, and in the images of conditions.
     confusion : tuple of Confusion
-        Instrument labels compared with true values.
+        Comparisons of instrument labels with true values.
     biasconnect : tuple of Graph
         Graphs of single prompts. If there are several prompts, the graph of all prompts together
         comes first.
     over_prompts : tuple of EdgeOverPrompts
-        Pairs of axes over all prompts; empty for a single prompt.
+        Summaries of the pairs of axes over all prompts; empty for a single prompt.
     validation : Validation or None
         Comparison with an actual mitigation; None if the run has none.
     shares_over_prompts : tuple of SharesOverPrompts
@@ -431,7 +431,7 @@ class InteractionResult(Result[InteractionPlan, InteractionFindings]):
         Raises
         ------
         UsageError
-            If the run has no such graph or pair.
+            If the run does not contain this graph or pair.
         """
         edge = self.graph(prompt).edge(source, target)
         if edge is None:

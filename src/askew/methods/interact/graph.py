@@ -5,11 +5,11 @@ For every ordered pair of axes, including an axis with itself, this module answe
 
 1. Does the target axis depend on the source axis? Pearson's chi-squared test decides, on a table
 with a row for each counterfactual set and a column for each answer (section 3.3). 2. Does the
-target come closer to its reference? Intersectional Sensitivity measures by how much (section 3.4,
-`askew.stats.sensitivity`).
+target come closer to its reference if the source is uniform? Intersectional Sensitivity measures by
+how much (section 3.4, `askew.stats.sensitivity`).
 
 `edges` tests and measures all pairs, `graphs` summarizes the pairs of each prompt, and
-`over_prompts` compares the graphs of several prompts. Sensitivities are corrected for known
+`over_prompts` summarizes each pair over several prompts. Sensitivities are corrected for known
 labeling errors of the instrument. Contingency tables are not corrected.
 """
 
@@ -86,7 +86,7 @@ def edge_rule(counts: GraphCounts, plan: InteractionPlan, prompt: str | None) ->
     """Return the rule that decides which pairs are edges of a graph.
 
     In the paper, open answers use a different alpha (appendix A.4). The graph of all prompts
-    together uses yet another alpha, and a minimum |IS| (appendix A.8).
+    together uses a third alpha and a minimum |IS| (appendix A.8).
     """
     if plan.edge_rule == "q":
         return EdgeRule(name="q", alpha=SIGNIFICANCE_LEVEL, least_sensitivity=0.0)
@@ -100,7 +100,7 @@ def edge_rule(counts: GraphCounts, plan: InteractionPlan, prompt: str | None) ->
 def edges(
     counted: CountsByPrompt, plan: InteractionPlan, scoring: Scoring, rng: np.random.Generator
 ) -> dict[str | None, tuple[Edge, ...]]:
-    """Test and measure every pair of axes of every prompt.
+    """Test every pair of axes for every prompt, and estimate the sensitivities.
 
     The sensitivities of all prompts are computed from the same random draws, which more than halves
     the computing time. An axis affects itself by construction, because its counterfactual sets

@@ -22,10 +22,10 @@ EQUALIZING = (
 )
 SENSITIVITY = (
     "Intersectional Sensitivity (IS)",
-    "The deviation of an axis from its reference before another axis is made uniform, minus the "
-    "deviation after. A positive IS means that the axis comes closer to its reference, and a "
-    "negative IS means that it moves further away. With few images, all measured deviations are "
-    "too large on average. Both deviations are corrected for this bias.",
+    "Deviation of an axis from its reference before another axis is made uniform, minus the "
+    "deviation afterwards. A positive IS means that the axis comes closer to its reference, and "
+    "a negative IS means that it moves further away. With few images, all measured deviations "
+    "are too large on average. Both deviations are corrected for this bias.",
 )
 CRAMERS_V = ("V", "Cramér's V, the strength of the association, from 0 (none) to 1 (complete).")
 LIMIT = "An edge describes how labels change with the prompt. It is not a statement about people."

@@ -168,7 +168,7 @@ def validation(
     mitigated: Mapping[str, MitigatedCounts],
     scoring: Scoring,
 ) -> Validation:
-    """Compare estimates with measurements, over the edges of each prompt and over all edges.
+    """Compare estimated with measured effects over the edges of each prompt and over all edges.
 
     The share of pairs that the mitigation made worse is computed over all pairs of different axes,
     including pairs that are not edges.

@@ -23,7 +23,7 @@ NO_MAP = Missing("error", "no map of this block exists for the images of this pr
 
 Mean = Callable[[list[float]], Estimate]
 BeforeAfter = tuple[ConceptPair, ConceptPair]
-"""Scores of a prompt for the first model and for a later model."""
+"""Scores of a prompt, for the first model and for a later model."""
 
 
 def overall(
@@ -196,7 +196,7 @@ def _paired(
     field: Literal["pictures", "block_pictures"],
     tested: Mean,
 ) -> E:
-    """Return the mean difference in IoU between images with the same seed, or why it is missing."""
+    """Return the mean difference in IoU between images with the same seed, or why there is none."""
     if isinstance(difference, Missing):
         return difference
     later = dict(zip(after.seeds, getattr(after, field), strict=True))
@@ -211,7 +211,7 @@ def _paired(
 
 
 def _mean(estimates: Sequence[E], level: float) -> E:
-    """Return the mean of scores in [0, 1].
+    """Average scores that lie in [0, 1].
 
     If all scores have a null, the null of the mean is the mean of these nulls.
     """

@@ -73,7 +73,7 @@ def map(
         Thresholds at which maps are compared with the true masks, separated by commas. [default:
         10,20,…,90]
     definition
-        How a map is defined: ovam (from attention weights), or output (from the attention output,
+        How a map is computed: ovam (from attention weights), or output (from the attention output,
         for SD3, Flux and similar models). [default: ovam]
     branch
         Branch of classifier-free guidance whose attention is mapped: cond or uncond. [default:

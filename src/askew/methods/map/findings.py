@@ -59,7 +59,7 @@ class ConceptPair:
         Mean IoU of the masks that are computed from the sum of all layers. Its null is the mean IoU
         of masks from different images.
     corrected : Estimate or Missing
-        `miou`, rescaled so that 0 is the overlap expected by chance and 1 is full overlap.
+        `miou`, rescaled so that 0 means the overlap expected by chance and 1 means full overlap.
     mbiou, mbiou_corrected : Estimate or Missing
         Mean of the block-wise scores over all blocks of the network except the middle block.
     blocks : mapping of str to Estimate or Missing
@@ -170,7 +170,7 @@ class Gradient:
         For each concept, the cosine similarity between its text embedding and the text embedding of
         `b`.
     spearman : Estimate or Missing
-        Correlation between the cosines and mIoU.
+        Spearman correlation between the cosines and mIoU.
     """
 
     prompt: str
@@ -252,7 +252,7 @@ class MapResult(Result[MapPlan, MapFindings]):
         Raises
         ------
         UsageError
-            If the run has no such concept, prompt or model.
+            If the run does not contain this concept, prompt or model.
         """
         model = model or self.findings.models[0].name
         prompt = prompt or self.plan.prompts[0].text

@@ -18,16 +18,16 @@ MIOU = (
 )
 CHANCE = (
     "Chance",
-    "The gray band is the overlap between one word's mask in an image and the other word's mask "
-    "in another image of the prompt. It is not zero: two random masks that each cover 30 % of an "
-    "image have an IoU of .176. In addition, maps are smooth, and models place heads and signs "
-    "in similar positions. The corrected overlap is 0 at chance and 1 at full overlap. The "
-    "corrected overlap measures only the overlap that is specific to each image.",
+    "The gray band shows the overlap between one word's mask in an image and the other word's "
+    "mask in another image of the prompt. This overlap is not zero: two random masks that each "
+    "cover 30 % of an image have an IoU of .176. In addition, maps are smooth, and models place "
+    "heads and signs in similar positions. The corrected overlap is 0 at chance and 1 at full "
+    "overlap. The corrected overlap measures only the overlap that is specific to each image.",
 )
 LIMIT = (
     "Overlap means that the model attends to two words in the same place. In an image of a "
     "single person, a word for the person and a word for the person's looks always overlap. "
-    "Overlap is not by itself evidence of an unfair association."
+    "Overlap alone is therefore no evidence of an unfair association."
 )
 SOURCE = (
     "BiasMap (Chakraborty et al., “BiasMap: Can Cross-Attention Uncover Hidden Social Biases?”). "
@@ -50,8 +50,8 @@ NULL = (
 )
 ACCURACY = (
     "Accuracy of masks (supplement F)",
-    "share of the true mask that the mask covers, and share of the remaining area that the mask "
-    "leaves out",
+    "share of the true mask that the computed mask covers, and share of the remaining area that "
+    "the computed mask leaves out",
 )
 RISK_DIFFERENCE = (
     "Risk difference",

@@ -94,8 +94,8 @@ class MapPlan(Plan):
     def _check_words(self) -> Self:
         if len(self.against) != len(self.prompts):
             raise ValueError(
-                f"`against` has {len(self.against)} words for {len(self.prompts)} prompts; "
-                "it needs one word for each prompt"
+                f"`against` has {len(self.against)} words for {len(self.prompts)} prompts, but "
+                "needs one word per prompt"
             )
         check_distinct("concept", self.concepts)
         words = {word.casefold() for word in self.against}

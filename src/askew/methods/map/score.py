@@ -38,8 +38,10 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     "gender": ("male", "female"),
     "ethnicity": ("white", "black"),
 }
-"""The two groups of the paper's risk difference on each axis. Other axes use their first two
-values."""
+"""The two groups between which the paper computes the risk difference on each axis.
+
+Other axes use their first two values.
+"""
 
 
 def score(plan: MapPlan, gathered: MapsGathered, head: Head) -> MapFindings:

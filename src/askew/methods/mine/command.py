@@ -148,7 +148,7 @@ def mine(
     runs
         Number of independent searches. [default: 1]
     random_search
-        Add a random search of the same size to each search. [default: yes]
+        Also run a random search of the same size for each search. [default: yes]
 
     Returns
     -------
@@ -158,7 +158,7 @@ def mine(
     Raises
     ------
     UsageError
-        If an option is invalid, or if the options do not fit together.
+        If an option is invalid, or if options contradict each other.
     AskewError
         If the run fails.
     """

@@ -15,7 +15,7 @@ Labels = Mapping[str, Sequence[object]]
 
 @dataclass(frozen=True, slots=True)
 class PromptEvidence:
-    """Images that explain the score of a prompt.
+    """Images, and counts of details, that explain the score of a prompt.
 
     Attributes
     ----------
@@ -26,8 +26,8 @@ class PromptEvidence:
         of an axis.
     shows
         For each variation, how many images show all of its details: first among the images of the
-        prompt, and then among the images of all variations. Only variations whose details are
-        labeled have an entry.
+        prompt, and then among the images of all variations. Variations without labeled details have
+        no entry.
     """
 
     pictures: tuple[Outcome, ...]

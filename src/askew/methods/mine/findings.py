@@ -15,7 +15,7 @@ from askew.types import Estimate, Missing, record
 
 @record
 class ExplainedPrompt(ExtensibleRecord):
-    """A prompt, with an explanation of its score.
+    """A prompt and an explanation of its score.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class ExplainedPrompt(ExtensibleRecord):
 
 @record
 class BestPrompt(ExplainedPrompt):
-    """One of the best prompts of a search, with an explanation from its held-out images.
+    """One of the best prompts of a search, explained with its held-out images.
 
     Attributes
     ----------
@@ -135,12 +135,12 @@ class WordEffect:
     Attributes
     ----------
     word, axis, value
-        The word, and the axis and value on which a share changes most clearly with this word.
+        Word, and the axis and value whose share changes most clearly with the word.
     prompts, images
         Number of prompts that contain the word, and number of their labeled images.
     change
-        Share of the value in the images of these prompts, minus its share for the same prompts
-        without the word. Both shares are predictions of a statistical model fitted to the words of
+        Share of the value in the images of these prompts, minus its share if the word were removed
+        from the prompts. Both shares are predictions of a statistical model fitted to the words of
         all prompts.
     """
 
@@ -184,7 +184,7 @@ class MineTheGap:
     random
         Results of random searches; None if there are no random searches.
     missed
-        Words that images leave out; None if the images leave nothing out.
+        Words, and kinds of things, that images leave out; None if images leave nothing out.
     shares_over_prompts
         Shares in the held-out images of all best prompts together; empty unless the objective is
         skew.

@@ -78,7 +78,7 @@ class BestCandidate:
     candidate
         The prompt.
     first
-        Measurement of the images from which the search selected the prompt.
+        Measurement from which the search selected the prompt.
     held_out
         Measurement of held-out images.
     evidence
@@ -397,9 +397,9 @@ class Miner:
         if not any(map(objective.needs_images, prompts)):
             axes = words.listing([words.perceived(axis) for axis in self.plan.axes])
             raise UsageError(
-                f"no prompt on the topic {self.plan.topic or 'anything'!r} leaves {axes} open. "
-                "Choose another --topic or other --axes, or search by the paper's score with "
-                "--objective eq1"
+                f"no prompt on the topic {self.plan.topic or 'anything'!r} leaves the value of "
+                f"{axes} open. Choose another --topic or other --axes, or search by the paper's "
+                "score with --objective eq1"
             )
 
     def prefetch(self, prompts: Sequence[str], seed: int) -> None:

@@ -38,7 +38,7 @@ SEARCH_DRAWS = 200
 
 
 def enough(count: int) -> int:
-    """Return how many of `count` images or variations a score needs.
+    """Return how many of `count` planned images or variations must exist for a score.
 
     Fewer images or variations would lower the score, so that a search would favor prompts whose
     images are blocked or whose variations could not be written.
@@ -338,7 +338,7 @@ def lacking_pictures(pictures: Sequence[Outcome]) -> Missing | None:
 
 @dataclass(frozen=True, slots=True)
 class NumberReading:
-    """A number that an objective measured on a prompt's images.
+    """Number that an objective measured on a prompt's images.
 
     Attributes
     ----------
@@ -557,8 +557,8 @@ def custom_function(name: str) -> CustomLoss:
         ) from error
     if not callable(function):
         raise UsageError(
-            f"the objective {name!r} is not a function. "
-            "--objective module:function needs a function of a prompt and its images"
+            f"the objective {name!r} is not a function. --objective module:function needs a "
+            "function that takes a prompt and its images"
         )
     loss: CustomLoss = function
     return loss

@@ -174,7 +174,7 @@ class MineView:
         chance = "mean distance of the same number of images drawn from equal shares"
         if self.findings.plan.is_eq1:
             level = w.percent(self.findings.plan.confidence)
-            chance = f"{level} of the scores of images of the variations"
+            chance = f"central {level} of the scores of images generated from the variations"
         caption = f"Best prompts of all searches, scored on held-out images ({direction})"
         chart = self._intervals(caption, rows, self.has_tests, chance)
         yield replace(chart, more=("images",)) if self.findings.plan.until else chart
@@ -393,9 +393,9 @@ def missed_details(media: Media, prompt: ExplainedPrompt, images: str) -> b.Pict
     shots = tuple(
         shot(media, name, f"An image of {w.quote(text, 80)}", text) for text, name in pictures
     )
-    caption = f"Variations that are least similar to {images}, with an example image of each"
+    caption = f"Variations that are least similar to {images}, each with an example image"
     if prompt.is_read:
-        caption = f"Details that {images} leave out, with an example image of each"
+        caption = f"Details that {images} leave out, each with an example image"
     return b.PictureGrid(caption, (b.PictureRow(shots),), size="medium")
 
 

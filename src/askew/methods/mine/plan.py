@@ -217,8 +217,8 @@ def read_mine_plan(path: Path) -> MinePlan:
     Raises
     ------
     UsageError
-        If the file is invalid, or if its objective is a function, because a plan file must not make
-        askew run code.
+        If the file is invalid, or if its objective is a function. A plan file must not make askew
+        run code.
     """
     plan = MinePlan.read(path)
     if runs_code(plan.objective):

@@ -122,7 +122,8 @@ class SkewReading:
     def loss(self) -> float | Missing:
         """Return minus the largest skew.
 
-        A stated axis has skew 0, so that a search gains nothing from prompts that state a value.
+        An axis on which the prompt states a value has skew 0, so that a search gains nothing from
+        such prompts.
         """
         deviations = list(self.deviations().values())
         if self.stated:

@@ -90,8 +90,8 @@ def mitigate(
     tolerance
         Largest tolerated increase in the deviation of any axis. [default: 0.15]
     independence_weight
-        Weight given to keeping target axes independent of each other and of monitored axes.
-        [default: 1.0]
+        Weight of keeping target axes independent of each other and of monitored axes. [default:
+        1.0]
 
     Returns
     -------
@@ -133,8 +133,8 @@ def mitigate(
     else:
         if not o.names(axes) and choose_axes is None:
             raise UsageError(
-                "no target axis is given. Name the axes to mitigate, such as --axes gender,age, or "
-                "let askew choose two axes with --choose-axes 2"
+                "no target axis is given. Give the axes to mitigate, such as --axes gender,age, "
+                "or let askew choose two axes with --choose-axes 2"
             )
         chosen_plan = plan_mitigation(
             o.prompts_of(prompts, options),

@@ -257,7 +257,7 @@ class MitigationFindings(Head):
     choice : AxisChoice or None
         Choice of the mitigated axes. None if all target axes are mitigated.
     mitigations : mapping of technique to str
-        Content of the mitigation file for each technique.
+        Content of each technique's mitigation file.
     shares_over_prompts : tuple of SharesOverPrompts
         Shares in the images of all prompts together. Empty with one prompt.
     """

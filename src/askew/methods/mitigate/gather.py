@@ -1,7 +1,7 @@
 """Collect the data of `askew mitigate`: images for planning, refinement and evaluation.
 
 The three kinds of images have different seeds, so no image is used for both planning and
-evaluation. Images before and after a technique have the same seeds.
+evaluation. Images generated without and with a technique have the same seeds.
 """
 
 import json
@@ -76,7 +76,7 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSet:
-    """Held-out images of a prompt, before or after a technique.
+    """Held-out images of a prompt, generated without or with a technique.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class _Workshop:
 
 
 def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
-    """Plan and refine the mitigations, and evaluate them on held-out images.
+    """Plan and refine mitigations, and evaluate them on held-out images.
 
     Raises
     ------

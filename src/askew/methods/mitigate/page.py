@@ -54,8 +54,8 @@ TERMS = (
     ),
     (
         "Difference from the images before",
-        "Squared kernel distance between the embedding vectors of the images before and of the "
-        "images after, corrected for chance. 0: the same model could have generated both.",
+        "Squared kernel distance between the embeddings of the images before and those of the "
+        "images after, corrected for chance. 0: the same model could have generated both sets.",
     ),
 )
 

@@ -107,7 +107,7 @@ class MitigationPlan(Plan):
         if self.choose_axes is not None and self.choose_axes > number:
             raise ValueError(
                 f"--choose-axes {self.choose_axes} exceeds the number of axes to choose from, "
-                f"{number}; choose at most {number}, or name more axes with --axes"
+                f"which is {number}; choose at most {number}, or give more axes with --axes"
             )
 
     def _check_equal_targets(self) -> None:
@@ -124,7 +124,7 @@ class MitigationPlan(Plan):
         unknown = {*self.priorities} - {*self.target_axes}
         if unknown:
             raise ValueError(
-                f"--priority names {', '.join(unknown)}, but the target axes are: "
+                f"--priority contains {', '.join(unknown)}, but the target axes are: "
                 f"{', '.join(self.target_axes)}"
             )
 
@@ -133,8 +133,8 @@ class MitigationPlan(Plan):
         unknown = owners - {*self.techniques}
         if unknown:
             raise ValueError(
-                f"--technique-arg sets {', '.join(unknown)}, but the techniques are: "
-                f"{', '.join(self.techniques)}"
+                f"--technique-arg contains a setting of {', '.join(unknown)}, but the techniques "
+                f"are: {', '.join(self.techniques)}"
             )
 
     def targets(self, prompt: PromptPlan) -> dict[str, dict[str, float]]:
@@ -219,7 +219,7 @@ def plan_mitigation(
     unknown = wanted.keys() - {*target_axes}
     if unknown:
         raise UsageError(
-            f"--target-shares names {', '.join(sorted(unknown))}, but the target axes are: "
+            f"--target-shares contains {', '.join(sorted(unknown))}, but the target axes are: "
             f"{', '.join(target_axes)}"
         )
     return _with_targets(survey, wanted)

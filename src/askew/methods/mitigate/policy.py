@@ -36,7 +36,7 @@ MOST_ROUNDS = 2
 """Maximum number of rounds in which images are generated from the prompts of a policy."""
 
 WORTHWHILE_CHANGE = 0.01
-"""Minimum change in the total deviation for which another round follows."""
+"""Minimum change in the total deviation that causes another round."""
 
 COST_OF_STATEMENT = 0.002
 """Penalty for each stated value, in units of deviation, because longer prompts are followed less
@@ -152,8 +152,8 @@ class PolicyTables:
     def shares(self, cell: Cell, axes: Sequence[AxisPlan]) -> Counts:
         """Return the shares on one axis, or the joint shares on two axes, in a cell.
 
-        They are predicted. If images of the cell were generated, the shares combine the prediction
-        with these images.
+        The shares are predicted. If images of the cell were generated, the shares combine the
+        prediction with these images.
         """
         predicted = self._predicted(cell, axes)
         if self.rng is not None and len(cell) > 1:
@@ -312,11 +312,11 @@ def _predicted_deviation(
 ) -> Estimate:
     """Predict the deviation of an axis under a policy, with a bootstrap interval.
 
-    The weights were fitted to the observed shares, whose deviation is often 0. True shares differ
-    from observed shares about as much as observed shares differ from bootstrap shares. Therefore,
-    bootstrap shares mirrored at the observed shares are plausible true shares. The bias-corrected
-    estimate is the median distance between these mirrored shares and the target. The distance
-    between their mean and the target would often be 0, too.
+    The weights were fitted to the observed shares, whose deviation is often 0. The difference
+    between true and observed shares is about as large as the difference between observed and
+    bootstrap shares. Therefore, bootstrap shares mirrored at the observed shares are plausible true
+    shares. The bias-corrected estimate is the median distance between these mirrored shares and the
+    target. The distance between their mean and the target would often be 0, too.
     """
     rng = np.random.default_rng(derived_seed(plan.seed, "predicted", tables.prompt.text, axis.name))
     distance = DISTANCE[axis.scale]

@@ -206,7 +206,7 @@ def _subject_change(
 
 
 def _share_of_true(answers: Sequence[bool | None], level: float) -> Estimate | None:
-    """Return the share of known answers that are true; None if no answer is true."""
+    """Return the share of known answers that are True; None if no answer is True."""
     if not any(answers):
         return None
     return share_intervals([answers.count(True), answers.count(False)], level=level)[0]
