@@ -169,7 +169,7 @@ def picture_paths(item: object) -> Iterator[str]:
 
 
 def with_paths(item: Any, paths: Mapping[str, str]) -> Any:
-    """Return the item with its images' paths replaced.
+    """Return a copy of the item in which the paths of images are replaced.
 
     Parts of the item without images are not copied.
     """

@@ -137,7 +137,8 @@ class Mitigation(PlanPart):
     ) -> AbstractContextManager[None]:
         """Return a context manager that makes a pipeline produce mitigated images.
 
-        The contexts of several mitigations may be nested. All of them then change the images.
+        The contexts of several mitigations may be nested. The mitigations of all nested contexts
+        then change the images.
 
         Parameters
         ----------
@@ -198,7 +199,7 @@ class MitigationStack:
     mitigations: tuple[Mitigation, ...]
 
     def with_mitigation(self, mitigation: Mitigation) -> "MitigationStack":
-        """Return the stack with one more mitigation.
+        """Return a stack that contains an additional mitigation.
 
         Raises
         ------

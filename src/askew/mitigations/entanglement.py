@@ -39,7 +39,7 @@ Variant = Literal["paper", "code"]
 
 @dataclass(frozen=True, slots=True)
 class AttributionWords:
-    """Encoded attribution prompt, which contains the axis's name and the word to separate it from.
+    """Encoded attribution prompt, with the positions of the two words that guidance separates.
 
     Attributes
     ----------
@@ -86,8 +86,8 @@ class Entanglement(Steering):
     Attributes
     ----------
     targets
-        Target shares by axis. Guidance separates the axes' names from the word; the shares have no
-        effect.
+        Target shares by axis. The target shares have no effect, because guidance only separates the
+        axes' names from the word.
     against
         The word from which guidance separates the axes' names. By default, the prompt's occupation.
     scale
@@ -275,7 +275,7 @@ def soft_iou(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _noise_factor(call: NetworkCall) -> float:
-    """Return the change in the network's output that changes the noise by sqrt(1 - alpha_bar).
+    """Return the output change that changes the predicted noise by sqrt(1 - alpha_bar).
 
     This change is 0 at the first step if the schedule begins with pure noise.
     """

@@ -221,8 +221,8 @@ def check_encoder(model: Any, learning: Tensor, embedder: str) -> None:
     Parameters
     ----------
     model
-        Model with a diffusers pipeline. Only its token embeddings are read. The function skips
-        models from other packages that do not provide token embeddings.
+        Model with a diffusers pipeline. Only its token embeddings are read. Models from other
+        packages are skipped if they do not provide token embeddings.
     learning
         Token embeddings of the embedder's text encoder, with which askew learns tokens.
     embedder
@@ -437,7 +437,7 @@ def learn_tokens(
 
 
 class _TokenLearner:
-    """State of the learning: tokens of all axes, their optimizers and the random generator."""
+    """State of the learning process: tokens of all axes, optimizers and the random generator."""
 
     def __init__(
         self,

@@ -91,7 +91,7 @@ class TextInputs:
 
 
 def _with_first_half(rows: Tensor, row: Tensor | None) -> Tensor:
-    """Replace each of the first B of the 2 B `rows` with `row`."""
+    """Replace the first B of the 2 B `rows` with copies of `row`."""
     import torch
 
     if row is None:
@@ -152,7 +152,7 @@ class NetworkCall:
         return self._encoded_once(f"text {text}", text, clip_skip)
 
     def encoded_negative(self, text: str) -> TextStates:
-        """Encode a text as the pipeline encodes negative prompts, with all layers."""
+        """Encode a text as the pipeline encodes negative prompts, with all encoder layers."""
         return self._encoded_once(f"negative text {text}", text, None)
 
     def _encoded_once(self, name: str, text: str, clip_skip: int | None) -> TextStates:

@@ -7,9 +7,9 @@ the predicted deviation of y is
     max(0, d_y - sum_{x in S} IS_xy)      if y is not in S,
     d_y after y alone is mitigated        if y is in S,
 
-because every prompt then states a value of each axis in S. The studio is a simulated text-to-image
-model with known shares. With these exact shares, the mean prediction differs from the truth by .003
-or less for up to four axes.
+The reason is that every prompt then states a value of each axis in S. The studio is a simulated
+text-to-image model with known shares. With these exact shares, the mean prediction differs from the
+truth by .003 or less for up to four axes.
 
 Deviations and sensitivities are debiased for the number of images, as in `sensitivity`. A sum of
 several sensitivities of an axis y has a large sampling error, because each sensitivity contains the

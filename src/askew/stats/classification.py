@@ -139,7 +139,7 @@ def rate_change(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the change in the rate of decisions for the first class, on the same images.
+    """Estimate the change in the rate of decisions for the first class, paired by image.
 
     The change lies in [-1, 1]. A decision is included only if it is known both before and after the
     change. The null value is zero. p is two-sided and is computed by randomly flipping the sign of

@@ -135,7 +135,7 @@ def chi_square(
 
 @dataclass(frozen=True, slots=True)
 class KnownTable:
-    """A table of counts whose independence can be tested.
+    """A table of counts whose rows and columns can be tested for independence.
 
     Attributes
     ----------

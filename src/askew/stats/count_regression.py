@@ -28,7 +28,9 @@ Adjacent candidates differ by a factor of 1.41.
 """
 
 BASE_SCALE = 3.0
-"""Standard deviation of the base under the prior. It is so large that it hardly affects the fit."""
+"""Standard deviation of the base under the prior. This standard deviation is so large that it
+hardly affects the fit.
+"""
 
 MOST_STEPS = 100
 """Maximum number of steps of Newton's method."""

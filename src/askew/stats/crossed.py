@@ -1,4 +1,4 @@
-"""Rates of judgments that several raters made about several things.
+"""Rates computed from judgments that several raters made about several things.
 
 Both the raters and the things are samples. Judgments by the same rater are not independent, and
 neither are judgments about the same thing. The variance of a rate is therefore clustered by rater

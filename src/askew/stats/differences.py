@@ -141,8 +141,8 @@ def distance_difference(
     level
         Confidence level of the interval, in (0, 1).
     reference_images
-        Number of images from which the reference was computed, or None if it is exact. If a number
-        is given, both intervals allow for the sampling error of the reference, as in
+        Number of images from which the reference was computed, or None if it is exact. Unless it is
+        None, both intervals allow for the sampling error of the reference, as in
         `shares.distance_estimate`.
     """
     shares = normalised(reference, "the reference")
@@ -245,9 +245,9 @@ def joined(
     """Combine the intervals of two scores into an interval for their difference (MOVER).
 
     MOVER yields a narrower interval than subtracting opposite ends, because both scores are rarely
-    at the extreme ends at the same time. But spreads and distances cannot be below 0. If an
-    interval starts at 0, then 0 is a plausible value and not a rare extreme. askew then subtracts
-    opposite ends.
+    at the extreme ends of their intervals at the same time. But spreads and distances cannot be
+    below 0. If an interval starts at 0, then 0 is a plausible value and not a rare extreme. askew
+    then subtracts opposite ends.
 
     Parameters
     ----------

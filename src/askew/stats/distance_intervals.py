@@ -309,7 +309,7 @@ def distance_intervals(
     fair : array, (..., draws)
         Distances of fair samples.
     sampler
-        Function that draws from other populations as many samples as `fair` contains.
+        Function that draws as many samples from other populations as `fair` contains.
     level
         Confidence level of the intervals, in (0, 1).
     """

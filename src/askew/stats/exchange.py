@@ -6,9 +6,9 @@ value k in the two sets. For sets of equal size, the statistic is
     sum over k of (b_k - a_k)**2 / (a_k + b_k).
 
 Under the null hypothesis, the two images of a pair are swapped with probability 1/2, and images
-without a partner are randomly assigned to the sets. An *exchange* is one such random rearrangement
-of all images. An exchange never changes a_k + b_k, so the denominators are fixed. Swapping two
-images that show the same value does not change the statistic.
+without a partner are randomly assigned to the sets. An *exchange* is a random rearrangement of all
+images by these rules. An exchange never changes a_k + b_k, so the denominators are fixed. Swapping
+two images that show the same value does not change the statistic.
 
 If the images show at most two values, askew computes the distribution of the statistic exactly.
 Otherwise askew simulates it. As in `goodness_of_fit`, p is the mid-p, which counts half of the

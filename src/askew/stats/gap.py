@@ -50,7 +50,7 @@ def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
     covers missed visual concepts: it is the quantile, over all variations, of the similarity to the
     best image. Q{max over variations} covers the least-aligned images: it is the quantile, over all
     images, of the similarity to the best variation. Q is the lower quantile. At 0.25, the quantile
-    of 15 numbers is the 4th smallest.
+    of 15 numbers is the 4th smallest number.
 
     Parameters
     ----------

@@ -138,7 +138,7 @@ def quantile(draws: Floats, shares: ArrayLike) -> Floats:
     Parameters
     ----------
     draws : array, (draws,)
-        The draws.
+        The bootstrap draws.
     shares : array, (...)
         Fraction of the draws that are below each quantile, in [0, 1].
 
@@ -230,7 +230,7 @@ def p_by_rounds(observed: ArrayLike, rounds: Iterable[Floats]) -> Floats:
 
 
 def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -> Estimate:
-    """Add the null value, the p-value and the chance-corrected value to a score with a maximum.
+    """Add the null value, the p-value and the chance-corrected value to a score that has a maximum.
 
     The corrected value is not clipped. It is None if the null value equals the maximum.
     """

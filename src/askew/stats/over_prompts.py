@@ -187,9 +187,9 @@ def over_prompts_test(
 ) -> FitTest:
     """Test whether the images of all prompts together have the reference shares.
 
-    p is the larger of two p-values. The first p-value treats all images as if they had the same
-    prompt. The second p-value divides Pearson's statistic by the design effect (Rao and Scott 1981)
-    and uses an F distribution.
+    p is the larger of two p-values. The first p-value is computed as if all images had the same
+    prompt. For the second p-value, Pearson's statistic is divided by the design effect (Rao and
+    Scott 1981) and compared with an F distribution.
 
     Parameters
     ----------

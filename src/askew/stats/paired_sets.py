@@ -75,7 +75,7 @@ class PairedSets:
 
     @classmethod
     def of_counts(cls, first: ArrayLike, second: ArrayLike) -> Self:
-        """Create two sets without pairs from the number of images that show each value.
+        """Create two sets without pairs from the numbers of images that show each value.
 
         Parameters
         ----------

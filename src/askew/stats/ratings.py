@@ -49,7 +49,9 @@ def mean_reliability(ratings: ArrayLike) -> float:
     things = len(counts)
     total = int(counts.sum())
     if things < 2 or total <= things:
-        raise NotEnoughData("reliability needs two rated things, at least one with two ratings")
+        raise NotEnoughData(
+            "reliability needs at least two rated things, and two ratings of at least one of them"
+        )
     means = np.nansum(x, axis=0) / counts
     mean = float((means * counts).sum() / total)
     between = float((counts * (means - mean) ** 2).sum()) / (things - 1)

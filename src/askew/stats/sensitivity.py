@@ -339,7 +339,7 @@ class TargetDistribution:
     Attributes
     ----------
     shares : array, (m,)
-        Shares of the values. They are at least 0 and sum to 1.
+        Shares of the values, which are at least 0 and sum to 1.
     excess : array, (L,)
         Difference from the reference for each linear form. It is computed from corrected shares,
         which may be negative.

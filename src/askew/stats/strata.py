@@ -234,7 +234,7 @@ def smallest_sample(
 def _labels(sizes: NDArray[np.int64], wanted: Floats) -> NDArray[np.int64]:
     """Round numbers of labels up.
 
-    Each stratum needs at least two labels, but at most one per image.
+    Each stratum gets at least two labels, but no more than one label per image.
     """
     most = np.maximum(np.ceil(wanted).astype(np.int64), LEAST_LABELS)
     return np.minimum(most, sizes)

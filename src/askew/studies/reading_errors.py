@@ -308,7 +308,7 @@ def changes_by_rate(
 def _scored_units(
     prompt: PromptPlan, sets: Sequence[ObservedSet], plan: AuditPlan
 ) -> list[ScoredUnit]:
-    """Return one unit with the sets of all axes, or a unit per axis if concepts are separate."""
+    """Return one unit with the sets of all axes, or one per axis if concepts are kept separate."""
     axes = [axis.axis() for axis in prompt.axes]
     if plan.concepts == "all":
         return [_scored_unit(sets, axes, plan)]

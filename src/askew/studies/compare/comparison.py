@@ -37,7 +37,7 @@ FILES = (COMPARISON_FILE, RUNS_FILE, PAGE_FILE)
 
 
 class ComparedRunPlan(PlanPart):
-    """Folder and store of a run. Both paths may be relative to the comparison's folder."""
+    """Folder and store of a run. The two paths may be relative to the comparison's folder."""
 
     name: NonEmptyText
     folder: Path

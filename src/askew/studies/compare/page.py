@@ -164,7 +164,7 @@ class ComparisonView:
 
     @property
     def of_prompts(self) -> list[Place]:
-        """Image sets of single prompts. The page can only show images of single prompts."""
+        """Image sets of single prompts. The page can show images only for single prompts."""
         return [place for place in self.places if place[0] != ALL_PROMPTS]
 
     @cached_property

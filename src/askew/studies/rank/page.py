@@ -128,7 +128,7 @@ def _finding_sentences(findings: RankFindings) -> list[str]:
 
 
 def _stop_sentences(findings: RankFindings, scored: Sequence[RankedPrompt]) -> list[str]:
-    """Return the numbers of held-out images with which verdicts were reached; empty if fixed."""
+    """Return the numbers of held-out images at the verdicts; empty if the number was fixed."""
     plan = findings.plan
     if not plan.until:
         return []
@@ -148,7 +148,7 @@ def _stop_sentences(findings: RankFindings, scored: Sequence[RankedPrompt]) -> l
 
 
 def _stopping_term(plan: RankPlan) -> tuple[str, str]:
-    """Return the explanation of the number of held-out images with `--until decided`."""
+    """Return a text that explains the number of held-out images with `--until decided`."""
     number = len(looks(plan.eval_images))
     return (
         "Held-out images",

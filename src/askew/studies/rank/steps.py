@@ -473,7 +473,7 @@ Sizes = Mapping[str, Mapping[str, MeasuredSize | None]]
 def _prompt_groups(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> list[tuple[str, str | None]]:
     """Return pairs of an axis and a search, where None stands for the prompts of all searches.
 
-    The list contains single searches only if there are several.
+    The list contains single searches only if there are several searches.
     """
     searches: list[str | None] = list(dict.fromkeys(plan.mined_for.values()))
     groups = [None, *searches] if len(searches) > 1 else [None]

@@ -82,7 +82,7 @@ def read_shares(path: Path, value: str = "") -> dict[str, float]:
     if not columns:
         raise UsageError(
             f"the table {path} has no column of shares. "
-            "Write a row of column names, then NAME,SHARE on each line"
+            "Write a row of column names, followed by lines of the form NAME,SHARE"
         )
     named = [column for column in columns if value in re.split(r"[\W_]+", heads[column].lower())]
     column = (named or columns)[0]

@@ -277,7 +277,7 @@ class _Series:
 
         Raise CheckFailed after an alarm.
 
-        With an interval, askew audits a checkpoint once its files have not changed between two
+        With an interval, askew audits a checkpoint when its files have not changed between two
         searches of the folder.
         """
         history = read_history(self.folder)
