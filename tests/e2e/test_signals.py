@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-from collections.abc import Sequence
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from askew.__main__ import main
 from askew.cli import run
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
-from processes import fork, start, wait_for_line
+from processes import fork, fork_call, start, wait_for_line
 
 GOES_ON = "Repeat the command to continue"
 
@@ -121,3 +125,63 @@ def test_while_images_are_made(tmp_path: Path) -> None:
         wait_for_line(process, "batch", "pictures")
         assert GOES_ON in interrupted(process, by=by)
     assert completed(command, tmp_path) == expected
+
+
+STEPS = 60
+
+
+def stepwise(command: Sequence[str]) -> None:
+    """Run a command, and report each denoising step, which takes at least 20 ms."""
+    from diffusers import DDIMScheduler
+
+    step = DDIMScheduler.step
+
+    def reported(self: Any, *arguments: Any, **more: Any) -> Any:
+        print("denoising step", file=sys.stderr, flush=True)
+        time.sleep(0.02)
+        return step(self, *arguments, **more)
+
+    DDIMScheduler.step = reported
+    sys.argv[1:] = command
+    main()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_while_a_pipeline_denoises(
+    by: signal.Signals, tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """The command ends within the step, and the images made before are in the store."""
+    command = [
+        "audit",
+        "a photo of a nurse",
+        "--model",
+        f"diffusers/{tiny('stable-diffusion')}",
+        "-M",
+        f"num_inference_steps={STEPS}",
+        "-M",
+        "scheduler=DDIM",
+        "-M",
+        "batch_size=1",
+        "--axes",
+        "gender",
+        "--embedder",
+        "none",
+        "--images",
+        "2",
+        "--vqa",
+        "studio",
+        "--store",
+        str(tmp_path / "store"),
+        "--run",
+        str(tmp_path / "run"),
+    ]
+    process = fork_call(partial(stepwise, command))
+    for _ in range(STEPS + 3):
+        wait_for_line(process, "denoising step")
+    process.send_signal(by)
+    _, errors = process.communicate()
+    assert process.returncode == 130, errors
+    assert GOES_ON in errors.splitlines()[-1]
+    assert errors.count("denoising step") < STEPS - 3, "the second image was completed"
+    assert len(list((tmp_path / "store" / "pictures").rglob("*.png"))) == 1
