@@ -302,38 +302,44 @@ TEMPLATES = {
     "ovis-image": 256,
     "krea-2": 300,
     "fibo": 100,
-    "kandinsky-3": 128,
-    "deepfloyd": 77,
+    "kandinsky-3": None,
+    "deepfloyd": None,
+    "hidream": 100,
+    "hunyuan-image": None,
 }
-"""Limits of families with a template around the prompt, an unknown tokenizer, or a fixed limit."""
+"""Value of max_sequence_length of families with a template around the prompt, an unknown tokenizer,
+or a fixed limit (None).
+"""
 
 
 @pytest.mark.parametrize("family", quick_only(["z-image", "sana"], TEMPLATES))
-def test_words_beyond_the_limit_of_a_template_are_named(family: str, tiny: Saved) -> None:
+def test_words_that_no_text_encoder_receives_are_named(family: str, tiny: Saved) -> None:
     settings: dict[str, Any] = {"num_inference_steps": 1, "height": 64, "width": 64}
-    if family not in ("kandinsky-3", "deepfloyd"):
+    if TEMPLATES[family] is not None:
         settings["max_sequence_length"] = TEMPLATES[family]
     if family == "sana":
         settings["use_resolution_binning"] = False
     model = DiffusersModel(tiny(family), **settings)
-    long = "a photo of a nurse " + "and so on " * 60
+    long = "a photo of a nurse " + "and so on " * (150 if family == "hunyuan-image" else 60)
     assert model.unknown_words(long + "zebra")[-1] == "zebra"
     words = long.split()
     received = len(words) - len(model.unknown_words(long))
-    inputs: list[torch.Tensor] = []
-    model.pipeline.text_encoder.register_forward_pre_hook(
-        lambda _, arguments, named: inputs.append(
-            named["input_ids"] if named.get("input_ids") is not None else arguments[0]
-        ),
-        with_kwargs=True,
-    )
+    inputs: list[list[int]] = []
 
-    def received_tokens(place: int) -> list[int]:
-        """Return the tokens that the loaded network receives if a word is replaced."""
+    def keep(_: Any, arguments: Any, named: Any) -> None:
+        ids = named["input_ids"] if named.get("input_ids") is not None else arguments[0]
+        inputs.append(ids.flatten().tolist())
+
+    for name, part in model.pipeline.components.items():
+        if "text_encoder" in name:
+            part.register_forward_pre_hook(keep, with_kwargs=True)
+
+    def received_tokens(place: int) -> list[list[int]]:
+        """Return the tokens that the loaded networks receive if a word is replaced."""
         inputs.clear()
         changed = [*words[:place], "x" * len(words[place]), *words[place + 1 :]]
         model.generate([Request(" ".join(changed), 1)])
-        return list(inputs[0].flatten().tolist())
+        return list(inputs)
 
     whole = received_tokens(len(words) - 1)
     assert 2 < received < len(words) - 10

@@ -25,7 +25,7 @@ from askew.messages import report_message
 from askew.models.base import EditRequest, Request, Setting, report_images
 from askew.models.device import AUTO, dtype_name, free_memory
 from askew.models.diffusers.adapters import Adapters
-from askew.models.diffusers.encoder_input import TOKENIZER, EncoderInput, has_single_encoder
+from askew.models.diffusers.encoder_input import EncoderInput, encoders_by_tokenizer
 from askew.models.diffusers.families import call_signature, pipeline_class
 from askew.models.diffusers.loading import DeviceSetup, all_sources, load
 from askew.models.diffusers.recommended import distilled_word, recommended_settings
@@ -428,13 +428,18 @@ class DiffusersModel(PipelineMaker[Request]):
 
     @cached_property
     def _encoder_input(self) -> EncoderInput | None:
-        """Input of the pipeline's only text encoder; None if the input cannot be determined."""
-        if not has_single_encoder(self.repository):
+        """Input of the pipeline's text encoders; None if the input cannot be determined."""
+        pairs = encoders_by_tokenizer(self.repository)
+        if not pairs:
             return None
-        call = call_signature(self.pipeline_class)
+        kinds = {name: self.repository.components[name][1] for name in pairs.values()}
         try:
             return EncoderInput(
-                self.pipeline_class, self._tokenizer(TOKENIZER), self._call_settings, call
+                self.pipeline_class,
+                tokenizers={name: self._tokenizer(name) for name in pairs},
+                encoders=kinds,
+                settings=self._call_settings,
+                call=call_signature(self.pipeline_class),
             )
         except (AttributeError, TypeError):  # some pipelines cannot be built without networks
             return None
