@@ -25,7 +25,7 @@ from askew.stats.shares import share_intervals
 from askew.types import Estimate
 
 UNDECIDED = 0.5
-"""Association of a classifier whose decisions do not depend on the group."""
+"""Expected association if the decisions of a classifier do not depend on the group."""
 
 
 def pair_decisions(errors: ArrayLike, pairs: Sequence[tuple[int, int]]) -> Floats:

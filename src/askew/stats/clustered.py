@@ -216,8 +216,8 @@ def clustered_mean(
     level
         Confidence level of the interval, in (0, 1).
     null
-        Mean under the null hypothesis, or None for no test. The p-value is two-sided. It is
-        computed by randomly flipping the signs of the differences between the cluster means and
+        Mean under the null hypothesis, or None for no test. The two-sided p-value
+        is computed by randomly flipping the signs of the differences between the cluster means and
         `null`.
     """
     x = _checked(values)

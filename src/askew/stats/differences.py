@@ -141,8 +141,8 @@ def distance_difference(
     level
         Confidence level of the interval, in (0, 1).
     reference_images
-        Number of images from which the reference was computed, or None if it is exact. Unless it is
-        None, both intervals allow for the sampling error of the reference, as in
+        Number of images from which the reference was computed, or None if it is exact. Unless this
+        number is None, both intervals allow for the sampling error of the reference, as in
         `shares.distance_estimate`.
     """
     shares = normalised(reference, "the reference")

@@ -22,8 +22,8 @@ method of particle physics). An observed distance may be smaller than almost all
 samples. The test would then reject all populations, and the interval would be empty. So askew
 replaces such a distance with a low quantile of the distances of fair samples.
 
-All functions accept one array of shares, or several stacked along leading array axes. Samples may
-come from tables of random numbers (`common_draws`).
+All functions accept one array of shares, or several arrays that are stacked along leading axes.
+Samples may come from tables of random numbers (`common_draws`).
 """
 
 from collections.abc import Callable

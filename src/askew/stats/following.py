@@ -26,7 +26,7 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate
 
 LABEL_ERRORS = 0.05
-"""Assumed share of wrong labels. Without it, labeling errors would count against a mitigation."""
+"""Assumed share of wrong labels, so that labeling errors do not count against a mitigation."""
 DRAWS = 9_999
 """Number of random permutations of the labels if there are more than two values."""
 

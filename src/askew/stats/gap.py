@@ -32,7 +32,7 @@ def unit_similarity(cosine: ArrayLike) -> Floats:
     """Map cosines from [-1, 1] to [0, 1] by (1 + cosine) / 2.
 
     Eq. 1 divides by the mean similarity, which must be well above 0. CLIP's cosines between images
-    and texts meet this condition. Many other embedding models give both positive and negative
+    and texts meet this condition. Many other embedding models produce both positive and negative
     cosines.
 
     Parameters

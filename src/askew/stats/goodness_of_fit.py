@@ -135,8 +135,8 @@ def reference_test(
         Reference shares.
     reference_images
         Number of images from which the reference was computed, with labels from the same
-        instrument; None if the reference is exact. If a number is given, the reference has the same
-        labeling errors, and `errors` is ignored.
+        instrument; None if the reference is exact. If the reference was computed from images, it
+        has the same labeling errors, and `errors` is ignored.
     errors
         Known labeling errors.
 

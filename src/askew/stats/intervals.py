@@ -264,7 +264,7 @@ def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
 
 
 def ends(estimate: Estimate) -> tuple[float, float]:
-    """Return the limits of the interval. If there is no interval, both limits are the value."""
+    """Return the limits of the interval. If there is no interval, both limits equal the value."""
     low, high = (estimate.value if end is None else end for end in (estimate.low, estimate.high))
     return low, high
 

@@ -62,7 +62,7 @@ def mask(map: ArrayLike, threshold: Threshold = "percentile", tau: float = 70) -
     if not 0 <= tau <= 100:
         raise ValueError(f"tau is {tau}; it must be between 0 and 100")
     if x.ndim < 2 or not np.all(np.isfinite(x)):
-        raise ValueError("a map must be (..., H, W) and finite")
+        raise ValueError("a map must have the shape (..., H, W) and contain only finite numbers")
     if threshold == "percentile":
         return np.asarray(x >= np.percentile(x, tau, axis=(-2, -1), keepdims=True))
     base = x.min(axis=(-2, -1), keepdims=True) if threshold == "minmax" else 0.0
@@ -250,7 +250,7 @@ def _flat_pair(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float32], NDArray
 def bilinear(maps: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
     """Resize maps by bilinear interpolation between the centers of their cells.
 
-    This equals PyTorch's `interpolate` with align_corners=False.
+    The result is the same as from PyTorch's `interpolate` with align_corners=False.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def bilinear(maps: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
         return x
 
     def weights(old: int, new: int) -> Floats:
-        """Return the weights with which old cells contribute to new cells along one side."""
+        """Return the weight of each old cell in each new cell along one side."""
         centers = (np.arange(new) + 0.5) * old / new - 0.5
         return np.stack([np.interp(centers, np.arange(old), cell) for cell in np.eye(old)], axis=1)
 

@@ -6,9 +6,9 @@ an axis, or on a pair of axes, are the weighted mean of the cells' shares. Every
 module is a sum of absolute linear forms (`distance.linear_forms`), so the best weights solve a
 linear program,
 
-    min sum_g w_g d_g(sum_c x_c p_c,g ; t_g) + sum_c cost_c x_c,    x >= 0, sum x = 1,
+    min sum_g w_g d_g(sum_c x_c p_c,g ; t_g) + sum_c cost_c x_c,    x >= 0, sum x = 1.
 
-whose goals g are axes and pairs of axes. If the distance of a goal exceeds its bound, the excess is
+The goals g are axes and pairs of axes. If the distance of a goal exceeds its bound, the excess is
 added to the sum. So no axis becomes much worse for a small gain on other axes. The shares of a cell
 with several statements are predicted from the shares of single statements.
 """
@@ -30,7 +30,7 @@ NOTHING = 1e-6  # weights below it are rounding errors of the solver
 SHRINK = 0.5
 """Number of images added to the count of every value.
 
-It prevents a count of 0 from excluding a value.
+This number prevents a count of 0 from excluding a value.
 """
 
 Cell = tuple[tuple[int, int], ...]
@@ -96,7 +96,7 @@ def cells(sizes: Sequence[int], most: int) -> list[Cell]:
 
 
 def composed(cell: Cell, initial: ArrayLike, stated: Mapping[tuple[int, int], ArrayLike]) -> Floats:
-    """Predict a cell's shares from those of the prompt itself and of prompts with one statement.
+    """Predict a cell's shares from the shares of the prompt itself and of single statements.
 
     p(y | x1, x2, …) ~ p(y) prod_i (p(y | x_i) / p(y)). This prediction is exact if no statement is
     about y, and the statements affect y independently of each other.

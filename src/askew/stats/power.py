@@ -56,7 +56,7 @@ EXCHANGE_DRAWS = 20_000
 EXACT_IMAGES = 200
 """Largest set size for which all counts are enumerated in the exchange test for two values."""
 NEGLIGIBLE = 1e-10
-"""Counts whose probability is below this are left out of a sum."""
+"""Counts whose probability is below this value are left out of a sum."""
 STEADY = 0.1
 """The power must stay sufficient if up to this fraction of images is added.
 

@@ -87,12 +87,12 @@ class AxisPairSample:
     reference : array, (m,)
         Reference shares of the target axis, or weights, which askew scales to shares.
     distance : str
-        Name, in `distance.DISTANCES`, of the distance from the reference.
+        Name of the distance from the reference, a key of `distance.DISTANCES`.
     missing : int
         Number of images without an answer, which the estimate only reports.
     confusion : array, (m, m), optional
         Number of images for each true value (rows) and each answer of the instrument (columns). If
-        it is given, IS is corrected for these labeling errors.
+        this table is given, IS is corrected for these labeling errors.
     reference_images : int, optional
         Number of images from which the reference was computed; None if the reference is exact.
     """

@@ -68,8 +68,7 @@ def compare(
     runs
         Folders of two to six runs of `askew audit`, of `askew classify` or of `askew edit`.
     names
-        Short names of the runs, separated by commas. By default, each run has the name of its
-        model.
+        Short names of the runs, separated by commas. By default, each run is named after its model.
     store
         Store with the images and answers of all runs. [default: .askew next to each run]
     output

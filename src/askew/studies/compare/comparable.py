@@ -1,4 +1,4 @@
-"""Find the prompts and axes on which finished audits can be compared, and warn about the rest."""
+"""Find the prompts and axes on which finished audits can be compared, and warn about all others."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -278,7 +278,7 @@ def _differs(axes: Sequence[AxisPlan], field: str) -> bool:
 
 
 def _left_out_prompts(by_text: Mapping[str, Iterable[str]], shared: Collection[str]) -> list[str]:
-    """Return a warning for each run whose prompts are not all shared by the other runs."""
+    """Return a warning for each run that has prompts that some other run does not have."""
     warnings = []
     for name, texts in by_text.items():
         left_out = [text for text in texts if text not in shared]

@@ -194,5 +194,5 @@ def write_runs(folder: Path, runs: Mapping[str, ComparedResult]) -> None:
 
 
 def _path_from(folder: Path, place: Path) -> str:
-    """Make a path relative to the folder. Absolute paths remain unchanged."""
+    """Convert a path to a path relative to the folder. Absolute paths remain unchanged."""
     return str(place) if place.is_absolute() else os.path.relpath(place, folder)

@@ -316,7 +316,7 @@ class ComparisonView:
         pair: RunPair,
         by_score: bool = False,
     ) -> b.IntervalChart:
-        """Return a chart of differences. Its rows are labeled with axes, or with scores."""
+        """Return a chart of differences, in which rows are labeled with axes or with scores."""
         of_shares = entries[0].score == "share"
         rows = [self._row(entry, pair, by_score) for entry in entries]
         tested = any(isinstance(row.score, Estimate) and row.score.q is not None for row in rows)
@@ -331,7 +331,7 @@ class ComparisonView:
         )
 
     def _row(self, entry: ScoreDifference, pair: RunPair, by_score: bool) -> b.IntervalRow:
-        """Return a row of a chart. It is bold only if the verdict on its axis is significant.
+        """Return a row of a chart. The row is bold only if the verdict on its axis is significant.
 
         The row shows the q-value only if its difference is the one whose test decides the verdict.
         """

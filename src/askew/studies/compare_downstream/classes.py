@@ -80,7 +80,7 @@ def _image_ids(run: ClassificationResult) -> dict[str, tuple[str, ...]]:
 def _errors(
     run: ClassificationResult, groups: Sequence[str], samples: int, classes: tuple[str, ...]
 ) -> ErrorsOfClasses:
-    """Return each image's mean denoising error for these classes, in the form of a single sample."""
+    """Return each image's mean denoising error for each of these classes."""
     errors = {}
     for entry in run.findings.classification.errors:
         if (entry.samples, entry.classes) == (samples, classes) and entry.group in groups:

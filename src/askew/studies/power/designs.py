@@ -47,7 +47,7 @@ class Design:
     prompts : int
         Number of prompts.
     tests : int
-        Maximum possible number of tests in the verdicts' family of tests.
+        Maximum possible number of tests in the family of tests that decide verdicts.
     kind : TestKind
         "reference" to test a run against its reference, "comparison" to test two runs against each
         other.
@@ -147,7 +147,7 @@ def design_of_plan(plan: RunPlan, kind: TestKind) -> Design:
 
 
 def _checked(shares: tuple[float, ...]) -> tuple[float, ...]:
-    """Return the reference shares. Raise UsageError if they are not positive or do not sum to 1."""
+    """Return the reference shares, after checking that they are positive and sum to 1."""
     if len(shares) < 2 or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-6:
         text = ",".join(f"{share:g}" for share in shares)
         raise UsageError(

@@ -91,7 +91,7 @@ def totals(
     """Yield sentences about the total number of images and their cost.
 
     There is a sentence for each number of images, or for each combination of a deviation and a
-    power. There are no sentences if the design has only one image set whose cost is not known.
+    power. There are no sentences if the design has only one image set and no cost is known.
 
     Parameters
     ----------

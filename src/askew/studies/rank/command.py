@@ -91,9 +91,9 @@ def rank(
 ) -> RankResult:
     """Rank given prompts by the bias of their images (MineTheGap).
 
-    If there are several models, the command also compares them. It can compare the bias with a
-    table of real-world shares. All models use the same variations of prompts, and the same seeds if
-    they accept seeds.
+    If there are several models, the command also compares the models. It can also compare the
+    bias with a table of real-world shares. All models use the same variations of prompts, and the
+    same seeds if they accept seeds.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def rank(
         --objective eq1; 128 or more with --find]
     find
         Number of most biased prompts to find. In each round, askew drops the less biased half of
-        the prompts, and doubles the number of images for the other half. It ranks the remaining
+        the prompts, and doubles the number of images for the other half. askew ranks the remaining
         prompts by their bias in held-out images.
     eval_images
         Held-out images for each prompt that --find finds. [default: 48]

@@ -178,7 +178,7 @@ def _images_until_decided(
 
 
 def decided_prompts(readings: Mapping[str, SkewReading], most: int) -> set[str]:
-    """Return the prompts whose bias is significant on an axis, corrected for all prompts and axes.
+    """Return the prompts with significant bias on an axis, after correction for all tests.
 
     Parameters
     ----------
