@@ -1,8 +1,8 @@
 """Classes that describe what a page contains and in which order, but not how the page looks.
 
 The `page.py` of a method builds a page from blocks, and renderers draw the page. A page begins with
-a sentence that states the result. Then follow a chart of the result, images, and the details. If
-the result is about people, the chart shows shares.
+a sentence that states the result. Below this sentence, the page shows a chart of the result,
+images, and details. If the result is about people, the chart shows shares.
 
 Choose a block that suits the content:
 

@@ -83,8 +83,8 @@ _ONE_SET: Mapping[str, Phrase] = {
     ),
     "undecided": Phrase(
         text="undecided",
-        condition="the verdict has q of 0.05 or more, although askew added images until a "
-        "verdict was significant or the limit was reached",
+        condition="the verdict has q of 0.05 or more, and askew added images until a verdict was "
+        "significant or the maximum was reached",
     ),
     "undecided_with_images": Phrase(
         text="undecided with {images} ({q}). This does not mean that there is no bias",

@@ -64,7 +64,7 @@ def format_value(value: float | None, scale: Scale = "unit", digits: int | None 
     Parameters
     ----------
     value : float or None
-        Value to format, from -1 to 1 for shares and for differences in points.
+        Value to format, from -1 to 1 for shares and for differences in percentage points.
     scale : Scale
         Scale of the value.
     digits : int, optional
@@ -331,7 +331,7 @@ def listing(words: Sequence[str]) -> str:
 
 
 def clean(text: str) -> str:
-    """Replace characters in a text that are invalid in pages or terminals with a placeholder."""
+    """Replace each character that is invalid in pages or terminals with a placeholder."""
     return _CONTROL.sub("\ufffd", text)
 
 

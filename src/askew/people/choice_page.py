@@ -17,7 +17,7 @@ def choice_sections(choices: ChoiceFindings) -> Iterator[b.Section]:
 
 
 def _mined_chart(choices: ChoiceFindings) -> b.IntervalChart:
-    """Return a chart that shows how often raters see more bias for the mined prompt."""
+    """Return a chart of how often raters see more bias in the images of the mined prompt."""
     rows = tuple(b.IntervalRow(shorten(run, 60), share) for run, share in choices.mined.items())
     pairs = plural(len(choices.pairs), "pair")
     return b.IntervalChart(

@@ -68,7 +68,7 @@ def study_new(
 
     - label: people label single images on each axis.
     - choose: people choose which of two image sets shows less bias (MineTheGap).
-    - rate: people rate the bias of a prompt's images on an axis from 1 to 5 (TIBET).
+    - rate: on a scale from 1 to 5, people rate how biased a prompt's images are on an axis (TIBET).
     - concepts: from a list of concepts, people choose the words that describe the images.
     - axes: from a list of axes, people choose the axes on which they expect a prompt's images to be
       biased.
@@ -243,10 +243,10 @@ def study_serve(
 ) -> None:
     """Serve a study to raters, who open it with secret links. Ctrl-C stops the server.
 
-    At its first start, the server prints a secret link for each rater. Keep this list, because the
-    study stores only hashes of the links. `askew study links` makes new links. The server provides
-    access only to this study. Only this machine can reach the server, unless you open it to others
-    with --host or a reverse proxy.
+    When the server starts for the first time, it prints a secret link for each rater. Keep this
+    list, because the study stores only hashes of the links. `askew study links` makes new links.
+    The server provides access only to this study. Only this machine can reach the server, unless
+    you open it to others with --host or a reverse proxy.
 
     Examples
     --------

@@ -98,7 +98,7 @@ class StudyVQA:
 
     @cached_property
     def sample_warning(self) -> str:
-        """Warning that the labeled images are a stratified sample; empty for a random sample."""
+        """Warning if the labeled images are a stratified sample; empty for a random sample."""
         for axis in self.study.folder.plan.axes:
             view = AxisView(self.study, axis)
             weights = [view.weight(item) for item in view.items]

@@ -622,7 +622,7 @@ def values_agree(value: str, answer: str, others: Collection[str]) -> bool:
 
 
 def _shared_words(value: str, answer: str) -> int:
-    """Return the number of a value's words that an answer contains."""
+    """Count the words of a value that occur in an answer."""
     if simplify(value) == simplify(answer):
         return len(answer)
     if not value.isascii() and value.lower() in answer.lower():  # no spaces between words

@@ -381,7 +381,7 @@ def _agreeing_words(form: ValueForm, subjects: Sequence[NounPhrase]) -> str:
 
 
 def clause_end(parsed: ParsedPrompt, after: int) -> int:
-    """Return the character index at which the clause with the word before `after` ends.
+    """Return the character index of the end of the clause that contains the word before `after`.
 
     A clause ends at the next comma or other punctuation mark, or at the end of the text.
     """

@@ -21,7 +21,7 @@ SHOWN = {
 
 
 NAMED = "name:"
-"""Prefix of filter values (`set`) that select all image sets with a given name."""
+"""Prefix for values of the filter `set` that select all image sets with a given name."""
 
 DEPENDENT_ON_AXIS = ("disagreement", "unlabeled")
 """Values of the filter `show` that depend on the filter's axis."""

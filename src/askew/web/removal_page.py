@@ -1,4 +1,4 @@
-"""Page for removing a run, which first shows what will be removed and what will be kept."""
+"""Page for removing a run. The page first shows what will be removed and what will be kept."""
 
 from pathlib import Path
 

@@ -41,7 +41,7 @@ def page(
     *content
         Elements of the page.
     area
-        Area of the app that the navigation bar shows as current; empty for none.
+        Area that the navigation bar highlights as the current area; empty for none.
     status
         HTTP status of the response.
     refresh
