@@ -641,7 +641,7 @@ class LabelGroup:
     deviation : Deviation
         Whether the label is over- or under-represented.
     n : int, optional
-        Number of images out of which `count` have this label (by default, the number of labeled
+        Total number of images, `count` of which have this label (by default, the number of labeled
         images in the set).
     images : ImageQuery, optional
         Query for all images with this label.
@@ -914,8 +914,8 @@ class Table:
     rows : tuple of tuple of Content
         Cells of each row.
     labels : int
-        Number of leading columns that contain row labels. If there is more than one such column,
-        repeated labels in the first column are hidden.
+        Number of leading columns that contain row labels. If a table has more than one label
+        column, repeated labels in the first column are hidden.
     scale : Scale
         Scale of all scores.
     note : str

@@ -244,7 +244,7 @@ def lines(block: LineChart) -> Markup:
 
 
 def _line_plane(block: LineChart) -> ValuePlane:
-    """Return a plot area whose scales include all scores and levels in a chart."""
+    """Return a plot area whose scales include all scores and horizontal lines of a chart."""
     values: list[float] = []
     for line in block.lines:
         for score in line.points:

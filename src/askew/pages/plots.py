@@ -162,7 +162,7 @@ def _reference_mark(scale: LinearScale, mark: ReferenceMark) -> Markup:
 
 
 def _score(scale: LinearScale, row: IntervalRow) -> Iterator[Markup]:
-    """Yield a line for the interval and a dot for the score, or a text if the score is missing."""
+    """Yield a line for the interval and a dot for the score, or text if the score is missing."""
     score = row.score
     middle = LANE // 2
     if not isinstance(score, Estimate):

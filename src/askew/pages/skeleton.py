@@ -36,8 +36,8 @@ Q = (
     "significant. A larger q-value does not show that there is no effect.",
 )
 PERCEIVED = (
-    "Instruments label how people in images look, and they make errors. Labels for gender, age, "
-    "ethnicity and similar axes are perceptions; they do not describe anyone's identity."
+    "Instruments label how people in images look, and some of these labels are wrong. Labels for "
+    "gender, age, ethnicity and similar axes are perceptions; they do not describe anyone's identity."
 )
 HOLDS = (
     "The results hold for these prompts, this model with these settings, and these instruments. "

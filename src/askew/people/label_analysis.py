@@ -289,7 +289,7 @@ def _votes(view: AxisView, items: Sequence[Item]) -> dict[str, float]:
 def _by_instrument(
     view: AxisView, images: Sequence[FrameEntry], instrument: str
 ) -> dict[str, float]:
-    """Return the share of each value in an instrument's labels; empty if it labeled no image."""
+    """Return the share of each value in an instrument's labels; empty if there are no labels."""
     labels = Counter(entry.labels.get(view.axis.name, {}).get(instrument) for entry in images)
     total = sum(labels[value] for value in view.axis.values)
     return {value: labels[value] / total for value in view.axis.values} if total else {}

@@ -110,7 +110,7 @@ def new_rate_study(
         Number of questions to draw at random. [default: enough for the precision in `design`; all
         questions if `design` has no precision]
     societal_only
-        Whether to use only societal axes, and only prompts that have at least two of them, as in
+        Whether to use only societal axes, and only prompts with at least two societal axes, as in
         the paper.
     """
     audits_only(sources, "rate")

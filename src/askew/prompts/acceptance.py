@@ -448,7 +448,7 @@ def _pronoun_fault(axis: str, value: str, text: str) -> str | None:
 
 
 def _added_fault(prompt: str, axis: str, text: str, stating: Sequence[str]) -> str | None:
-    """Return a fault if a text adds anything to its prompt other than `stating`, its value's words."""
+    """Return a fault if a text adds more to its prompt than the words for its value (`stating`)."""
     value_words = [*stating, *key_words(axis.replace("_", " ")), *_axis_words(text, axis)]
     gained = WordChanges.between(prompt, text).gained
     extra = [word for word in gained if not _is_alike_any_part(word, value_words)]

@@ -73,7 +73,7 @@ class CatalogueAxis:
     forms
         Wording of each value in counterfactual prompts, keyed by value.
     plain_forms
-        The same forms, but with a paper's wording replaced by better English.
+        The same forms, but with better English in place of a paper's wording.
     synonyms
         Other words that state each value, or (with the key `OTHER`) a value that is not listed.
     mentions

@@ -145,7 +145,7 @@ The target is "dishwasher-worker", because "dishwasher" would produce images of 
 
 
 def prompt_of(words: str, template: str = HEADSHOT) -> str:
-    """Return a template with {} replaced by words such as "doctor" and their article."""
+    """Replace {} in a template with words such as "doctor" and their article."""
     return template.replace("{}", f"{article(words)} {words}")
 
 

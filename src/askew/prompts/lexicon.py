@@ -494,7 +494,7 @@ def _wanted_details(text: str, topic: d.Topic, knows: d.Knows) -> dict[str, list
 def _fitting_details(
     details: Mapping[str, Sequence[d.Detail]], chosen: Sequence[d.Detail], room: int
 ) -> dict[str, list[d.Detail]]:
-    """Return the details that fit the chosen details and have at most `room` words."""
+    """Return the details that can join the chosen details and have at most `room` words."""
     fitting: dict[str, list[d.Detail]] = {}
     for aspect, options in details.items():
         for detail in options:
@@ -629,7 +629,7 @@ def _aspect_order(
 def _details_with_room(
     text: str, details: Sequence[d.Detail], chosen: Sequence[d.Detail], longest: int
 ) -> list[d.Detail]:
-    """Return the details that fit the chosen details and keep the text within `longest` words."""
+    """Return the details that can join the chosen details without exceeding `longest` words."""
     return [
         detail
         for detail in details
