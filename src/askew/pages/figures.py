@@ -82,8 +82,7 @@ def main_chart(page: Page, format: str) -> bytes:
     Returns
     -------
     bytes
-        Content of the file. The same page always results in the same bytes, since the file contains
-        no date.
+        Content of the file. The bytes depend only on the page, since the file contains no date.
 
     Raises
     ------

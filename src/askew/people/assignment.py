@@ -96,7 +96,7 @@ def _text(answer: str, item: Item, texts: Mapping[str, str]) -> str:
 
 
 def repeated(item: Item) -> Item:
-    """Return an item that asks the question of another item a second time."""
+    """Return an item that repeats the question of another item."""
     return replace(item, id=f"{item.id}{AGAIN}", role="repeat", repeats=item.id)
 
 

@@ -67,7 +67,7 @@ class StudyFolder:
     def opened(cls, path: Path) -> "StudyFolder":
         """Open the study in a folder.
 
-        Check that its plan and items have not changed since the first answer.
+        Check that the study's plan and items have not changed since the first answer.
 
         Raises
         ------

@@ -108,7 +108,7 @@ class Detail:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NounGroup:
-    """A group of nouns for things that occur in the same places, with suitable details.
+    """Nouns for things that occur in the same places, and details that suit these things.
 
     Each group exists once, so groups are compared by identity. Hashing hundreds of details would
     make every lookup slow.

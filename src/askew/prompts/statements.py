@@ -123,7 +123,7 @@ class ParsedPrompt:
         return self.words[first].start, self.words[end - 1].end
 
     def replace_words(self, first: int, end: int, words: str) -> str:
-        """Return the text with the words from `first` up to but not including `end` replaced."""
+        """Replace the words from `first` up to but not including `end`, and return the new text."""
         return replace_text(self.text, *self.span(first, end), words)
 
     def lower(self, index: int) -> str:
@@ -170,7 +170,7 @@ def parse_prompt(text: str) -> ParsedPrompt:
 
 
 def has_known_word(text: str) -> bool:
-    """Check whether a text has a known English noun or adjective, an axis value or an article."""
+    """Check whether a text contains a known English noun or adjective, an axis value or an article."""
     parsed = parse_prompt(text)
     if _known_phrases(parsed):
         return True

@@ -202,7 +202,7 @@ def article(words: str) -> str:
 
 
 def replace(text: str, start: int, end: int, words: str) -> str:
-    """Return a text with `text[start:end]` replaced, and with correct spaces and articles.
+    """Replace `text[start:end]`, and correct the spaces and the article around the new words.
 
     The result has no double or trailing space, and an article before the new words fits them.
 
