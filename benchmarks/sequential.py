@@ -328,7 +328,7 @@ def print_paired(simulations: int, rng: np.random.Generator) -> None:
     fair = Cell("", "gender", np.full(2, 0.5))
     for bias in BIASES:
         results = [
-            images_until_different(fair, cell, 0.0, max(simulations // 20, 1), rng)
+            images_until_different(fair, cell, 0.0, max(simulations // 5, 1), rng)
             for cell in cells(bias)
             if cell.axis == "gender"
         ]
@@ -382,9 +382,8 @@ def main() -> None:
     parser.add_argument("simulations", type=int, nargs="?", default=100)
     parser.add_argument("--part", choices=[*parts])
     options = parser.parse_args()
-    rng = np.random.default_rng(0)
     for name in [options.part] if options.part else parts:
-        parts[name](options.simulations, rng)
+        parts[name](options.simulations, np.random.default_rng(0))
 
 
 if __name__ == "__main__":
