@@ -127,7 +127,7 @@ def test_the_page_says_how_the_images_ended(resumed: askew.AuditResult) -> None:
     [
         ({"counterfactuals": "all"}, "tests only shares"),
         ({"axes_in_depth": ["gender"]}, "tests only shares"),
-        ({"decide": ["sex"]}, "--decide names 'sex', but the plan has the axes gender"),
+        ({"decide": ["sex"]}, "--decide contains 'sex', but the axes of the plan are gender"),
         ({"until": None, "decide": ["gender"]}, "--decide needs --until decided"),
     ],
 )
