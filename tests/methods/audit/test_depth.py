@@ -140,7 +140,7 @@ def test_the_default_leaves_the_hash_of_a_plan() -> None:
 def test_named_axes_need_a_setting_and_must_exist() -> None:
     with pytest.raises(UsageError, match="--counterfactuals significant or none"):
         plan_of(axes_in_depth=("gender",))
-    with pytest.raises(UsageError, match="names 'sex', but the plan has the axes gender"):
+    with pytest.raises(UsageError, match="contains 'sex', but the axes of the plan are gender"):
         plan_of(counterfactuals="none", axes_in_depth=("sex",))
 
 
