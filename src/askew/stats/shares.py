@@ -107,10 +107,10 @@ def distance_estimate(
     missing
         Number of images without an answer, which the estimate only reports.
     reference_images
-        Number of images from which the reference was computed; None if it is exact. Such a
-        reference also has a sampling error, so the samples for the interval and the null value have
-        fewer images. Pseudo-images are added to the reference, because a value that is missing from
-        it may still be possible.
+        Number of images from which the reference was computed; None if it is exact. If the
+        reference was computed from images, it also has a sampling error, so the samples for the
+        interval and the null value have fewer images. Pseudo-images are added to the reference,
+        because a value that is missing from it may still be possible.
     """
     c = axis_counts(counts)
     target = normalised(reference, "the reference")

@@ -70,9 +70,9 @@ def greedy_subsets(
     cost
         Function that returns the cost of a subset.
     is_enough
-        Function that returns True if a subset needs no further members. If it is given, the search
-        also ends when no further member reduces the cost. If it is None, the last subset has `most`
-        members.
+        Function that returns True if a subset needs no further members. If this function is given,
+        the search also ends when no further member reduces the cost. If this function is None, the
+        last subset has `most` members.
 
     Returns
     -------

@@ -467,7 +467,7 @@ class MeasuredSize:
 
 
 Sizes = Mapping[str, Mapping[str, MeasuredSize | None]]
-"""Sizes of biases, keyed by model and prompt."""
+"""Size of the bias of each prompt, keyed by model and prompt."""
 
 
 def _prompt_groups(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> list[tuple[str, str | None]]:
