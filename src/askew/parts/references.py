@@ -56,7 +56,7 @@ class Reference:
         Shares of values, keyed by subject (a prompt or an occupation) and axis. The subject ""
         applies to all prompts.
     counted : bool
-        True if the shares were counted in images and so have a sampling error.
+        True if the shares were measured on images and therefore have a sampling error.
     """
 
     name: str
@@ -192,8 +192,8 @@ def observed_shares(name: str, entries: Iterable[SetShares]) -> Reference:
             shares.setdefault(entry.prompt, {}).setdefault(entry.axis, dict(entry.counts))
     if not shares:
         raise UsageError(
-            f"the run {name} has no shares of baseline images. "
-            "Name a run of `askew audit` with --reference RUN"
+            f"the run {name} has no shares in baseline images. Give a run of `askew audit` with "
+            "--reference RUN"
         )
     return Reference(name=name, shares=shares, counted=True)
 
@@ -223,8 +223,8 @@ def reference(name: str) -> Reference:
         return given_shares(name)
     if Path(name).is_dir():
         raise UsageError(
-            f"--reference {name} has no {RESULTS_FILE}. "
-            "Name the folder of a finished run, or a CSV file of shares"
+            f"--reference {name} has no {RESULTS_FILE}. Give the folder of a finished run, or a "
+            "CSV file of shares"
         )
     return read_reference(name)
 

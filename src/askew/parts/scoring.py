@@ -37,7 +37,7 @@ class Scoring:
     Attributes
     ----------
     instrument : str
-        VQA model whose answers are scored.
+        Instrument whose answers are scored.
     seed : int
         Seed of all random draws.
     draws : int

@@ -31,7 +31,7 @@ def test_confusion_counts_by_reference_and_keeps_reasons() -> None:
 
 
 def test_confusion_refuses_what_it_cannot_place() -> None:
-    with pytest.raises(ValueError, match="'c' against 'a'"):
+    with pytest.raises(ValueError, match="'c' is compared with 'a'"):
         confused(["c"], ["a"])
     with pytest.raises(ValueError, match="shorter"):
         confused(["a", "b"], ["a"])

@@ -18,7 +18,7 @@ MODEL_OPTIONS = {
     *shared.SettingOptions.__annotations__,
     *shared.MitigationOptions.__annotations__,
 }
-"""Options that choose or modify a model. They may be combined with --compared-run."""
+"""Options that choose or modify a model. These options may be combined with --compared-run."""
 
 
 class AuditOptions(
@@ -116,8 +116,8 @@ def audit(
         paper), or axis (only the answers about the axis). [default: all]
     open_answers
         Ask TIBET's open questions. CAS and MAD compare the concepts in the answers. askew then
-        reports neither shares nor verdicts on shares. This needs an instrument that generates free
-        text, such as --vqa transformers/ID-OR-PATH.
+        reports neither shares nor verdicts on shares. --open-answers needs an instrument that
+        generates free text, such as --vqa transformers/ID-OR-PATH.
     variant
         Definition of the scores: as in the paper, or as in the authors' code. [default: paper]
 

@@ -1,6 +1,7 @@
 """The command `plan`.
 
-It shows the axes, counterfactual prompts and questions of an audit before any image is generated.
+The command shows the axes, counterfactual prompts and questions of an audit before any image is
+generated.
 """
 
 import json

@@ -3,7 +3,7 @@
 Chinchure et al., "TIBET: Identifying and Evaluating Biases in Text-to-Image Generative Models". A
 prompt generator proposes axes and counterfactual prompts (section 3.1), the model generates images
 (3.2), and a VQA model answers questions about them. This module turns the answers into concepts and
-computes the similarity score CAS from them (3.3). It computes CAS^CLIP from image embeddings, and
+computes the similarity score CAS from them (3.3). CAS^CLIP is computed from image embeddings, and
 the score MAD from the CAS of an axis (3.4). The formulas are in `askew.stats.association`.
 """
 
@@ -156,8 +156,8 @@ def tibet(
         Vectors of images and concepts. If None, CAS^CLIP and the bipartite baseline score are not
         computed.
     own_concepts
-        True if the concepts of an axis come only from the answers about this axis. By default they
-        come from all answers and captions, as in the paper. In that default, the score of an axis
+        True if the concepts of an axis come only from the answers about this axis. By default, the
+        concepts come from all answers and captions, as in the paper, so that the score of an axis
         depends on the questions about other axes.
     """
     sets = [initial, *counterfactuals]

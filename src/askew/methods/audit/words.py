@@ -36,7 +36,7 @@ from askew.types import Estimate, Missing
 
 CHOSEN_BY_SHARES = (
     "This axis was scored because the shares in the same images are biased. The score is "
-    "therefore not tested. It describes the bias, but is no further evidence of it."
+    "therefore not tested. The score describes the bias, but is no further evidence of bias."
 )
 
 MOST_NAMED = 3
@@ -398,7 +398,9 @@ def depth_notes(findings: AuditFindings) -> tuple[str, ...]:
             note += ", apart from the axes of --axes-in-depth"
         note += "."
         if findings.confusion:
-            note += " They allow for the labeling errors in the baseline images."
+            note += (
+                " The verdicts allow for labeling errors that were measured on the baseline images."
+            )
     return (note,)
 
 

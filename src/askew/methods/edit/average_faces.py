@@ -18,7 +18,10 @@ from askew.store.requests import PictureRequest
 from askew.types import Picture
 
 MAKER = "average face"
-"""Name of the maker of average faces. It is part of the keys under which they are stored."""
+"""Name of the maker of average faces.
+
+The name is part of the keys under which average faces are stored.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +55,7 @@ def average_faces(
     run : Run
         Run that stores the images.
     fingerprint : str
-        Fingerprint of the face detector. It is part of the keys under which faces are stored.
+        Fingerprint of the face detector, which is part of the keys under which faces are stored.
     groups : sequence of EditedGroup
         The groups and their edits.
     readings : EditReadings

@@ -20,7 +20,10 @@ PairMeasure = Callable[[Picture, Picture], float]
 """Function that computes a measure from an input image and its edit."""
 
 SKIN_DIFFERENCES = {"ita": ("after", "before"), "beyond_exposure": ("lightness", "background")}
-"""Measures of skin. Each is a difference: the first field of `SkinChange` minus the second."""
+"""Measures of skin.
+
+Each measure is a difference: the first field of `SkinChange` minus the second.
+"""
 
 
 @dataclass(frozen=True, slots=True)

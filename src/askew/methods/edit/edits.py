@@ -23,7 +23,10 @@ R = TypeVar("R", bound=PictureRequest)
 K = TypeVar("K", bound=Hashable)
 
 RESIZER = "cropped and resized"
-"""Name of the maker of resized images. It is part of the keys under which they are stored."""
+"""Name of the maker of resized images.
+
+The name is part of the keys under which resized images are stored.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

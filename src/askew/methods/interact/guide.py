@@ -28,7 +28,9 @@ SENSITIVITY = (
     "are too large on average. Both deviations are corrected for this bias.",
 )
 CRAMERS_V = ("V", "Cramér's V, the strength of the association, from 0 (none) to 1 (complete).")
-LIMIT = "An edge describes how labels change with the prompt. It is not a statement about people."
+LIMIT = (
+    "An edge describes how labels change with the prompt. An edge is not a statement about people."
+)
 SOURCE = (
     "BiasConnect (Chinchure et al., “BiasConnect: Investigating Bias Interactions in "
     "Text-to-Image Models”, 2025). For each axis, counterfactual prompts change one concept of "
@@ -74,10 +76,10 @@ def _error_correction(axes: Iterable[GraphAxis]) -> list[tuple[str, str]]:
     if not accuracies:
         return []
     text = (
-        "The instrument's errors were measured on images with known true values. Its accuracy "
-        f"for each value is: {', '.join(accuracies)}. Sensitivities estimate what labels without "
-        "errors would show, and their intervals include the uncertainty about the errors. The χ² "
-        "tests use uncorrected labels."
+        "The instrument's errors were measured on images with known true values. The "
+        f"instrument's accuracy for each value is: {', '.join(accuracies)}. Sensitivities "
+        "estimate what labels without errors would show, and their intervals include the "
+        "uncertainty about the errors. The χ² tests use uncorrected labels."
     )
     return [("Correction for labeling errors", text)]
 

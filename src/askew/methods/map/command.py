@@ -45,7 +45,7 @@ def map(
     Parameters
     ----------
     prompts
-        Prompts. Each must contain the word of --against.
+        Prompts. Each prompt must contain the word given with --against.
     concept
         Word to map. The prompt need not contain it. May be given more than once.
     against

@@ -56,8 +56,8 @@ class ConceptPair:
     a, b : str
         Concept, and word of the prompt.
     miou : Estimate or Missing
-        Mean IoU of the masks that are computed from the sum of all layers. Its null is the mean IoU
-        of masks from different images.
+        Mean IoU of the masks that are computed from the sum of all layers. The null of `miou` is
+        the mean IoU of masks from different images.
     corrected : Estimate or Missing
         `miou`, rescaled so that 0 means the overlap expected by chance and 1 means full overlap.
     mbiou, mbiou_corrected : Estimate or Missing

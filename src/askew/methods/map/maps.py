@@ -18,7 +18,7 @@ from askew.stats.overlap import Mask, bilinear, iou_matrix
 LayerMaps = NDArray[np.floating[Any]]
 Maps = NDArray[np.float64]
 Masking = Callable[[Maps], Mask]
-"""Function that converts maps (..., H, W) to masks, such as `stats.overlap.mask` with a threshold."""
+"""Function that converts maps to masks, such as `stats.overlap.mask` with a plan's threshold."""
 
 ROUNDING = 1e-5
 """A map whose range is at most this share of its maximum is constant, up to rounding errors."""

@@ -48,8 +48,8 @@ class MapPlan(Plan):
     against : tuple of str
         For each prompt, the word in it that is compared with the concepts, such as an occupation.
     compared : tuple of str
-        Names of further models. Each is compared with the first model, using images with the same
-        seeds.
+        Names of further models. Each of these models is compared with the first model, using images
+        with the same seeds.
     baseline_run : str
         Folder of a finished run. All models are compared with the model of that run.
     definition : "ovam" or "output"

@@ -696,7 +696,10 @@ def _texts(variations: Mapping[str, Mapping[str, str]] | Missing) -> list[str]:
 
 @dataclass
 class _Evaluation:
-    """Evaluator of the prompts in one search. It also reports the progress of the search."""
+    """Evaluator of the prompts in one search.
+
+    The evaluator also reports the progress of the search.
+    """
 
     miner: Miner
     kind: str

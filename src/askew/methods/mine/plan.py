@@ -1,4 +1,4 @@
-"""Plan of a search for prompts. It contains everything that determines the results."""
+"""Plan of a search for prompts. The plan contains everything that determines the results."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -22,7 +22,10 @@ NO_VQA = "none"
 PEOPLE = "people"
 
 UNDECIDING = CONNECTION_SETTINGS | {"budget"}
-"""Settings of a language model's server and costs. They may differ when a run is resumed."""
+"""Settings of a language model's server and costs.
+
+These settings may differ when a run is resumed.
+"""
 
 
 class ScoredPlan(RunPlan):

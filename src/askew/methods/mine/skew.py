@@ -398,7 +398,8 @@ def _nearest_values(
 ) -> Sequence[Answer]:
     """Return, for each image, the value whose text is most similar to the image.
 
-    `texts` contains an embedding for each value. It is Missing if the run only counts its work.
+    `texts` contains an embedding for each value. `texts` is Missing if the run only counts its
+    work.
     """
     if isinstance(texts, Missing):
         return [texts] * len(vectors)

@@ -2,9 +2,9 @@
 
 To mitigate some axes, askew uses prompts that state all combinations of their values, so that each
 value gets its target share. askew predicts the remaining deviation from the Intersectional
-Sensitivities that `askew interact` measures (`stats.axis_effects`). They are computed from images
-of the prompt and of its counterfactuals. The mean deviation of a prompt is the mean over all axes,
-weighted by the priorities.
+Sensitivities that `askew interact` measures (`stats.axis_effects`). These sensitivities are
+computed from images of the prompt and of its counterfactuals. The mean deviation of a prompt is the
+mean over all axes, weighted by the priorities.
 """
 
 from collections.abc import Mapping, Sequence

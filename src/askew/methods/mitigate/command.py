@@ -69,7 +69,7 @@ def mitigate(
         measured interactions, bring all axes closest to their references. [default: all]
     techniques
         Techniques to try, separated by commas: prompts, intermit, or others listed by `askew
-        models`. Each is applied separately. [default: prompts]
+        models`. Each technique is applied separately. [default: prompts]
     monitor
         Axes to monitor in addition to the target axes. [default: BiasConnect's eight]
     target_shares

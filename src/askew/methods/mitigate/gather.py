@@ -57,10 +57,7 @@ from askew.store.states import StateFile
 from askew.types import Missing, Picture, Prompt, Question
 
 SUBJECT = Question(table_question("occupation"), (), "occupation")
-"""Question on the occupation shown in an image.
-
-It checks whether the image still shows the prompt's subject.
-"""
+"""Question on the occupation in an image, to check whether it still shows the prompt's subject."""
 
 TECHNIQUE_AXIS = "mitigation"
 """Axis of the image sets that are generated with a technique.

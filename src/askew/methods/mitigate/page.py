@@ -43,8 +43,8 @@ TERMS = (
     (
         "Distance",
         "Deviation of the shares from the target shares or, on a monitored axis, from the "
-        "reference. It is bias-corrected. q is corrected separately over target axes and over "
-        "monitored axes.",
+        "reference. The deviation is bias-corrected. q is corrected separately over target axes "
+        "and over monitored axes.",
     ),
     (
         "More strongly associated",

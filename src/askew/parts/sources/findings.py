@@ -9,7 +9,7 @@ from askew.types import record
 
 @record
 class GroupCheck:
-    """Result of the group check: how many input images show the values stated by the group's name.
+    """Result of the group check: how many input images show the values stated in the group's name.
 
     Attributes
     ----------

@@ -212,7 +212,7 @@ class GroupPool:
         ]
 
     def entry(self, chosen: Sequence[Outcome], level: float) -> GroupCheck:
-        """Count the generated images that show the group."""
+        """Return the result of the group check, from counts of the images that show the group."""
         verdicts = [
             self.shows(picture) for picture in self.pictures if isinstance(picture, Picture)
         ]
@@ -272,7 +272,7 @@ def _draw_for(
     labelers: Sequence[VQA],
     axes: Sequence[Axis],
 ) -> None:
-    """Generate and label the images that a pool still needs, within the limit."""
+    """Generate and label the images that a pool still needs, up to the limit."""
     limit = pool.images * (1 + EXTRA_FACTOR)
     already = len(pool.pictures)
     up_to = min(limit, already + pool.lacking())

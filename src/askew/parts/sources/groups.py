@@ -98,7 +98,7 @@ def source_pictures(
 def _collected_pictures(
     run: Run, source: Collection, groups: Sequence[SocialGroup], images: int, seed: int
 ) -> dict[str, list[Outcome]]:
-    """Import the sampled files of all groups at once."""
+    """Import the sampled files of all groups in one pass."""
     files = sampled_files(source, groups, images, seed)
     all_files = [file for of_group in files.values() for file in of_group]
     outcomes = iter([outcome for _, outcome in run.collect(source, all_files)])

@@ -60,7 +60,8 @@ def confusion(sets: Iterable[ObservedSet], axis: Axis, instrument: str, truth: s
     for true, label in pairs:
         if true not in axis.values or label not in known_labels:
             raise ValueError(
-                f"{true!r} against {label!r}: both must be among {', '.join(axis.values)}"
+                f"{true!r} is compared with {label!r}, but both must be among "
+                f"{', '.join(axis.values)}"
             )
     missing: dict[str, dict[str, int]] = {value: {} for value in axis.values}
     for (true, label), count in pairs.items():

@@ -36,9 +36,9 @@ def _check_axis(model: Model, axis: str, texts: Iterable[str]) -> None:
         first = received.setdefault(_received(model, text), text)
         if first != text:
             raise UsageError(
-                f"{model.name} cannot show the values of {axis}: it receives the same text from two "
-                f"prompts, because it cuts them before the value; the prompts are {first!r} and "
-                f"{text!r}; shorten the prompt, or leave out the axis with --axes"
+                f"{model.name} cannot show the values of {axis} because it cuts off two prompts "
+                "before the value and so receives the same text from both. The prompts are "
+                f"{first!r} and {text!r}. Shorten the prompt, or leave out the axis with --axes"
             )
 
 

@@ -44,7 +44,7 @@ def shares_chart(entries: Sequence[SetShares], link: Link) -> b.ValueChart:
     most = max((group.n for group in groups), default=0)
     note = ""
     if any(not group.significant and len(group.values) > 1 for group in groups):
-        note = "Axes that are not significant show only their most over-represented value."
+        note = "For axes that are not significant, only the most over-represented value is shown."
     return b.ValueChart(
         f"Share of the {plural(most, 'image')} with each label",
         tuple(groups),
@@ -319,7 +319,7 @@ def common_start(texts: Sequence[str]) -> str:
     Returns
     -------
     str
-        The words with a space at the end: "a photo of a ". Empty for one text.
+        The words, followed by a space, such as "a photo of a ". Empty for one text.
     """
     if len(texts) < 2:
         return ""

@@ -34,7 +34,7 @@ Targets = Mapping[str, Mapping[str, float]]
 WARNED: Mapping[Verdict, str] = {
     "less_than_by_chance": "follow the mitigation less often than by chance",
     "no_more_than_by_chance": "do not follow the mitigation more often than by chance",
-    "fewer_than_asked": "show {values} significantly less often than the mitigation asks",
+    "fewer_than_asked": "show {values} significantly less often than the mitigation requests",
 }
 
 
@@ -99,8 +99,7 @@ def requests_of(prompt: str, model: object, images: int, seed: int) -> dict[str,
 def targets_of(model: object) -> Targets:
     """Return the target shares of a model's mitigations, keyed by axis.
 
-    A policy may request shares that differ from its targets, because models do not always follow
-    prompts.
+    A policy may request other shares than its targets, because models do not always follow prompts.
     """
     targets: dict[str, Mapping[str, float]] = {}
     if isinstance(model, MitigatedModel):
@@ -113,7 +112,7 @@ def targets_of(model: object) -> Targets:
 def following_of_plan(
     plan: Plan, model: object, observed: Mapping[str, Sequence[ObservedSet]]
 ) -> tuple[Following, ...]:
-    """Compare the labels of the baseline images of all prompts with the requests of mitigations.
+    """Compare the labels of all prompts' baseline images with the values that mitigations request.
 
     Parameters
     ----------

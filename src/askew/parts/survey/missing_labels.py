@@ -116,7 +116,7 @@ def _count(observed: ObservedSet, instrument: str, axis: str) -> MissingCount:
 
 
 def _tables_of_people(confusions: Iterable[Confusion]) -> Iterator[CountsOfSets]:
-    """Yield counts of an instrument's missing labels for each human label."""
+    """Yield tables that count an instrument's missing labels for each human label."""
     for entry in confusions:
         counts = {}
         for value, row in zip(entry.values, entry.counts, strict=True):

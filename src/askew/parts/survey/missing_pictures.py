@@ -67,8 +67,10 @@ class MissingPictures:
 
 U = TypeVar("U", bound=MissingPictures)
 CountsOfSets = tuple[Mapping[str, str | None], Mapping[str, MissingCount]]
-"""A table of counts, and the fields that identify it. The order of the fields affects random
-draws."""
+"""Table of counts, and the fields that identify the table.
+
+The order of the fields affects random draws.
+"""
 
 
 def missing_pictures(

@@ -157,7 +157,7 @@ def axis_answers(axes: Sequence[Axis], row: Sequence[Answer]) -> dict[str, Answe
 def tally_missing(answers: Iterable[object]) -> dict[MissingReason, int]:
     """Count missing answers per reason, in alphabetical order of the reasons.
 
-    Repeated images are not counted, because their answers are not missing.
+    Repeated images are not counted, because their answers exist.
     """
     missing = [answer for answer in answers if isinstance(answer, Missing)]
     reasons = Counter(answer.reason for answer in missing if not is_copy(answer))

@@ -184,8 +184,8 @@ def differences_over_prompts(
 
     The sets are paired by prompt. q-values are added later.
 
-    Conditions are compared if they have labels for at least `FEWEST_PAIRS` prompts. With fewer
-    prompts, a test that swaps the two conditions within each prompt cannot be significant.
+    Two conditions are compared only if both have labels for at least `FEWEST_PAIRS` prompts. With
+    fewer prompts, a test that swaps the two conditions within each prompt cannot be significant.
 
     Parameters
     ----------

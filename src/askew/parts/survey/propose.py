@@ -55,7 +55,7 @@ class AxesRequest:
     named : sequence of str or None
         Axes given with `--axes`. If None, the prompt generator chooses.
     usual : sequence of str or None
-        Axes that the model suggests. Each is used for the prompts that it fits.
+        Axes that the model suggests. Each axis is used for the prompts that it fits.
     """
 
     named: Sequence[str] | None
@@ -217,7 +217,9 @@ def _report_failures(
         return
     hint = ""
     if some_planned:
-        hint = ". Plan the other prompts with `askew plan --output plan.toml` and the same options"
+        hint = (
+            ". To plan the other prompts, use `askew plan --output plan.toml` with the same options"
+        )
     raise LanguageModelError(f"{summary}: {reasons}{hint}")
 
 

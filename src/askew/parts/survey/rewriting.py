@@ -4,8 +4,8 @@ A server that rewrites prompts is part of the model under audit. Rewritten promp
 that the user did not ask for: "a photo of a nurse" may become "a photo of a smiling female nurse".
 askew tests two questions:
 
-- Do the added values deviate from the reference shares? The lexicon finds the values that a prompt
-  states, so this test needs no image.
+- Do the values added in rewritten prompts deviate from the reference shares? The lexicon finds the
+  values that a prompt states, so this test needs no image.
 - Do rewritten and given prompts lead to different shares? If they do, the rewriting, or the reason
   for it, explains part of the bias.
 """
@@ -70,8 +70,8 @@ class Rewriting:
     added_deviation : Estimate or Missing
         Deviation of the added values from the reference shares.
     shares_rewritten, shares_verbatim : mapping of value to Estimate
-        Shares in the labeled images from rewritten prompts, and in those from the given prompt.
-        Empty if no such image is labeled.
+        Shares in the labeled images from rewritten prompts, and in the labeled images from the
+        given prompt. Empty if no such image is labeled.
     difference : Estimate or Missing
         Distance between the two sets of shares.
     examples : tuple of str

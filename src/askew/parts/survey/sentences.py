@@ -69,7 +69,8 @@ def _correction(entry: SetShares) -> str:
 
     An interval may exclude the reference although the test is not significant. The test is
     corrected for the number of tests, and allows for errors in the labels and in the reference. The
-    test also considers all values of an axis together, while an interval describes a single value.
+    test also considers all values of an axis together, whereas an interval describes a single
+    value.
     """
     if not (above_reference(entry) or below_reference(entry)) or entry.verdict is None:
         return ""

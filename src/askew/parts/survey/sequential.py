@@ -118,7 +118,7 @@ def over_all_looks(score: Estimate, level: float, p: float | None) -> Estimate:
     level
         Confidence level of the intervals of all looks together.
     p
-        p-value over all looks; None if the score is not tested.
+        p-value that allows for all looks; None if the score is not tested.
     """
     kind = None if score.interval is None else f"{score.interval}, repeated looks"
     return replace(score, level=level, interval=kind, p=p)

@@ -54,7 +54,7 @@ class Verdict:
         Deviation that the corrected test has 90 % power to detect. None if there is no such
         deviation.
     tests : int or None
-        Number of sets and axes over which q is corrected.
+        Number of tests (sets and axes) over which q is corrected.
     corrected_for_errors : bool
         True if the test allows for the known errors of the instrument.
     worst_case_p, worst_case_q : float or None
@@ -172,7 +172,7 @@ class SharesDifference:
     shares : mapping of value to Estimate or Missing
         Differences between the shares.
     distance : Estimate or Missing
-        Difference between the deviations from the reference.
+        Difference between the two sets' deviations from the reference.
     """
 
     prompt: str
