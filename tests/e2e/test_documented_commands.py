@@ -109,12 +109,15 @@ COUNTED = {"README.md", "tutorial.md"}
 """Pages whose commands are counted by the quick suite. Every page is parsed."""
 ELSEWHERE = re.compile(
     r"(diffusers|folder|transformers|clip|openai|study)/|--(preset|masks)|"
-    r"--(mined|baseline-run|reference|mitigated|mitigation) \S*runs/"
+    r"--(mined|baseline-run|compared-run|reference|mitigated|mitigation|plan) \S*runs/"
 )
 """Names in commands that are not available here: weights, a server, foreign images, long runs."""
 
 FILES = {
-    "prompts.txt": "a photo of a nurse\na photo of a mechanic\n",
+    "prompts.txt": "".join(
+        f"a photo of a {role}\n"
+        for role in ("nurse", "mechanic", "chef", "pilot", "doctor", "teacher")
+    ),
     "users.txt": "a photo of an old nurse in a hospital, 8k, trending on artstation\n",
     "bls-2022.csv": "occupation,women\nnurse,0.9\nmechanic,0.1\n",
     "mymodule.py": "def darkness(prompt, pictures):\n    return 0.0\n",
