@@ -149,7 +149,7 @@ def test_given_images_of_another_size_and_mode_without_accuracy(
         )
         == 1
     )
-    assert "no accuracy for BF" in warnings
+    assert "accuracy is not measured for BF" in warnings
     assert result.accuracy("WM").n == 3
     assert result.share("BF", "plumber", "maid").n == 3
     assert result.differential("BF", "WM", 1).value == pytest.approx(

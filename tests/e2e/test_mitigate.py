@@ -259,7 +259,7 @@ def test_a_run_killed_before_its_evaluation_continues(
         ),
         (
             ["--axes", "gender", "--target-shares", "age=young:1"],
-            "--target-shares names age, but the target axes are: gender",
+            "--target-shares contains age, but the target axes are: gender",
         ),
         (
             ["--axes", "gender", "--target-shares", "gender=male"],
@@ -328,7 +328,7 @@ def test_a_setting_of_another_technique_is_refused(
     ]
     assert command(asked) == 2
     assert (
-        "--technique-arg sets fair-difusion, but the techniques are: prompts"
+        "--technique-arg contains a setting of fair-difusion, but the techniques are: prompts"
         in capsys.readouterr().err
     )
 

@@ -271,7 +271,7 @@ def test_the_page_of_a_folder_shows_disagreement_between_instruments(
 ) -> None:
     text = text_of(written("folder"))
     assert "controlled minus baseline" in text
-    assert "by label of labels (rows) and of faces (columns)" in text
+    assert "by label from labels (rows) and label from faces (columns)" in text
     assert "20 % to 90 %" in text
 
 
