@@ -58,7 +58,7 @@ def load(name: str) -> Mitigation:
 @pytest.fixture(scope="module")
 def plain() -> Model:
     """Return a model without any mitigation. Wrapping leaves it as it was."""
-    model = registry.model("studio", num_inference_steps=1)
+    model = registry.model("studio", num_inference_steps=2)
     assert isinstance(model, Model)
     return model
 
