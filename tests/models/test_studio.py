@@ -101,7 +101,7 @@ QUICK = {("studio", PROMPTS[0])}
 )
 def test_images_show_all_values_of_a_prompt(name: str, prompt: str) -> None:
     images = cast(StudioModel, registry.model(name)).generate(
-        [Request(prompt, seed) for seed in range(2)]
+        [Request(prompt, seed) for seed in range(4)]
     )
     for attribute, value in parse(prompt).attributes.items():
         assert np.mean(values_shown(images, attribute) == value) >= 0.75, value
