@@ -82,7 +82,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
         concept="gender",
         against="nurse",
         images=1,
-        model_args={"batch_size": 1, "steps": 1},
+        model_args={"batch_size": 1, "num_inference_steps": 1},
         bootstrap_samples=100,
         **place,
     ),
