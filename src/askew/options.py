@@ -736,7 +736,7 @@ def check_until(
     fixed
         The fixed number of images, if the user states one.
     option
-        Name of the option that fixes the number.
+        Name of the option that sets the number.
     images
         Noun for the images in messages, such as "images".
 

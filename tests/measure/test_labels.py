@@ -167,7 +167,7 @@ def test_an_axis_outside_the_catalog_uses_its_labels_and_warns(label: Label) -> 
 
 
 def test_an_axis_outside_the_catalog_needs_two_values(label: Label) -> None:
-    with pytest.raises(ManifestError, match=r"two or more values, but .* for 'headgear' \(hat\)"):
+    with pytest.raises(ManifestError, match=r"two or more values, but .*: 'headgear' \(hat\)"):
         labels(collection=label("hat", "hat", axis="headgear"))
 
 

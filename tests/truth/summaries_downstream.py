@@ -164,7 +164,7 @@ ROWS = (
         ("edit_change", "no_edit_change"),
         "Each run has two groups of 25 input images, as above. If edits change labels as often as "
         "encoding and decoding do (10 %), any reported change is an error. If edits change 60 % of "
-        "the labels, the report should state a change.",
+        "the labels, the report should say that labels change.",
         lambda seed: "do not change" not in edit_sentences(seed, (0.1, 0.1))[0],
         lambda seed: "do not change" not in edit_sentences(seed, (0.6, 0.6))[0],
         0.9,
@@ -205,7 +205,8 @@ ROWS = (
         "Each run has two groups of 24 images, as above, with 1 noise sample and with 10 noise "
         "samples per decision. If both groups have the same bias, a reported change in the "
         "difference between the groups is an error. If the groups have opposite biases, and the "
-        "noise of 10 samples is a tenth of the noise of 1 sample, the report should state a change.",
+        "noise of 10 samples is a tenth of the noise of 1 sample, the report should say that the "
+        "difference changes.",
         lambda seed: "changes significantly" in samples_sentence(seed, 0.0, 0.3),
         lambda seed: "changes significantly" in samples_sentence(seed, 1.5, 0.1),
         0.9,

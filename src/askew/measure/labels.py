@@ -275,9 +275,9 @@ def _check_number_of_values(values: Mapping[str, Sequence[str]]) -> None:
     ]
     if few:
         raise ManifestError(
-            f"an axis needs two or more values, but there are fewer for {shorten(few)}; "
-            f"name them with --values AXIS=VALUE,VALUE, or label other axes with "
-            f"--label AXIS=COLUMN"
+            f"each axis needs two or more values, but these axes have fewer: {shorten(few)}. List "
+            "their values with --values AXIS=VALUE,VALUE, or label other axes with "
+            "--label AXIS=COLUMN"
         )
 
 

@@ -57,7 +57,7 @@ class VisionTower(Protocol):
     def call_arguments(
         self, inputs: Mapping[str, Any], features: Sequence[ImageFeatures]
     ) -> AbstractContextManager[dict[str, Any]]:
-        """Return a context in which the model can be called with the arguments it yields.
+        """Return a context manager that yields the arguments with which to call the model.
 
         Parameters
         ----------

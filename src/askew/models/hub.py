@@ -156,7 +156,7 @@ def find_pretrained(
     revision
         Branch, tag or commit of a repository.
     needs_weights
-        If false, the network may consist of configurations without weights.
+        If false, a network that has only configuration files and no weights is accepted.
 
     Raises
     ------

@@ -406,7 +406,7 @@ class LineSeries:
     series : int
         Number of the line's color.
     thin : bool
-        Whether to draw a thin line, as for individual scores behind the line of their average.
+        Whether to draw a thin line, for example for individual scores behind their average.
     """
 
     name: str

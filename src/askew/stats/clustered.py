@@ -137,7 +137,7 @@ def rate_gap(
     level
         Confidence level of the interval, in (0, 1).
     name
-        Name of the interval's method.
+        Name of the interval method.
     correlation
         Correlation between the sampling errors of the two shares.
     """

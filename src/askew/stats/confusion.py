@@ -126,7 +126,7 @@ class ReadingErrors:
 
 
 def form_variances(answered: Floats, coefficients: Floats) -> Floats:
-    """Return the variance of each linear form, evaluated for the answer about a single image.
+    """Return, for each linear form, the variance that the answer about one image contributes.
 
     Parameters
     ----------

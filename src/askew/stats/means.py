@@ -41,7 +41,7 @@ def student_mean(
     level
         Confidence level of the interval, in (0, 1).
     interval
-        Name of the interval's method.
+        Name of the interval method.
     missing
         Number of missing numbers, which the estimate only reports.
     null
@@ -211,7 +211,7 @@ def with_student(
     level
         Confidence level of the interval, in (0, 1).
     interval
-        Name of the interval's method.
+        Name of the interval method.
     null
         Mean under the null hypothesis of the two-sided test. If the standard error is 0, p is 1 if
         the mean equals the null value, and 0 if not.

@@ -43,7 +43,10 @@ NO_IMAGES: Mapping[bytes, str] = {
     b"<!doctype": "a web page, not an image; download the image again",
     b"<html": "a web page, not an image; download the image again",
 }
-"""Messages about files that are not images, keyed by the first bytes of the file in lower case."""
+"""Messages about files that are not images, keyed by the first bytes of the file.
+
+The bytes are converted to lower case.
+"""
 
 OTHER_FORMATS: Mapping[bytes, str] = {
     b"GIF8": "GIF",

@@ -2,7 +2,7 @@
 
 A store is a folder with these files and subfolders:
 
-- index.sqlite contains facts about every image.
+- index.sqlite contains metadata of every image.
 - vectors.sqlite contains the image vectors.
 - journal.jsonl contains the same facts as the index, with one line per batch.
 - users.lock is the file that commands lock while they use the store.

@@ -351,7 +351,7 @@ def reading(first: str) -> b.Section:
         (
             "Change with the number of noise samples",
             "Score with the larger number of noise samples minus the score with the smaller "
-            "number, on the same images. The smaller set of samples uses the first noise of the "
+            "number, on the same images. The smaller set reuses the first noise samples of the "
             "larger set, but at different timesteps.",
         ),
     )

@@ -253,7 +253,7 @@ def _row(image_set: PictureSet, media: Media, most: int) -> b.PictureRow:
 
 
 def _deviations(entry: TechniqueFindings) -> b.IntervalChart:
-    """Return a chart of each axis's deviation after a technique, and of its change."""
+    """Return a chart of each axis's deviation after mitigation, and of the change in deviation."""
     return b.IntervalChart(
         f"{capital(entry.technique)}, {quote(entry.prompt, 60)}: distance after",
         "Axis",

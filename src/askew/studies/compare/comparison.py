@@ -131,7 +131,7 @@ class Comparison(ComparisonDocument[AuditResult, ScoreDifference]):
         set_name: str | None = None,
         instrument: str | None = None,
     ) -> Estimate | Missing:
-        """Return a score of the second run minus the score of the first run.
+        """Return the difference in a score between two runs: second minus first.
 
         Parameters
         ----------

@@ -39,7 +39,7 @@ class TaskComparison(ComparisonDocument[TaskRun, TaskDifference]):
     content = tuple[TaskDifference, ...]
 
     def difference(self, score: str, group: str, **names: object) -> Estimate | Missing:
-        """Return a score of the second run minus the score of the first run.
+        """Return the difference in a score between two runs: second minus first.
 
         Parameters
         ----------

@@ -197,7 +197,8 @@ def decided_prompts(readings: Mapping[str, SkewReading], most: int) -> set[str]:
 def finding_work(plan: RankPlan, model: Model) -> Work:
     """Return an upper bound on the work for all rounds and for the held-out images.
 
-    There is less work if prompts state a value of an axis, or if their images cannot be generated.
+    The work is less if a prompt already states a value of an axis, or if its images cannot be
+    generated.
     """
     rounds = plan_rounds(plan)
     values = max(len(find_axis(name).values) for name in plan.axes)
