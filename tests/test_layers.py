@@ -231,6 +231,7 @@ WITH_NETWORKS = (
     "measure.passive_stream",
     "measure.small_clip",
     "measure.transformers_vqa",
+    "measure.vision_towers",
     "models.device",
     "models.diffusers",
     "studio.pixels",

@@ -46,7 +46,7 @@ ATTEMPTS = 6
 SILENCES = 2
 """Number of timeouts after which askew gives up on a server."""
 LARGEST = 2**25
-"""Maximum size of an answer in bytes (32 MB)."""
+"""Maximum size of a response in bytes (32 MB)."""
 DEADLINE = 5.0
 """Maximum time for a complete answer, as a multiple of the timeout."""
 LONGEST_MESSAGE = 300

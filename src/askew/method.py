@@ -501,7 +501,7 @@ def missing_image_warnings(sets: Sequence[PictureSet]) -> list[str]:
     """Return warnings about missing images.
 
     The first warning concerns a large share of missing images. The second warning concerns image
-    sets that lack more images than the other sets. For the second warning, Fisher's exact test
+    sets in which more images are missing than in the other sets. For the second warning, Fisher's exact test
     compares each set with all other sets, with Bonferroni correction.
     """
     reasons = sum((Counter(image_set.missing) for image_set in sets), Counter())

@@ -79,7 +79,7 @@ PURPOSES = {
 }
 INSTRUCTIONS = {
     "concepts": (
-        "You see a few images that a computer made, and a list of words. Choose all words that "
+        "You see a few computer-generated images and a list of words. Choose all words that "
         "describe something in the images."
     ),
     "axes": (

@@ -281,7 +281,7 @@ class _StatedValues(NamedTuple):
     denied
         Values that the text denies.
     elsewhere
-        Values that the text states about a thing other than its subject.
+        Values that the text states for something other than its subject.
     """
 
     accepted: list[tuple[ValueMention, str]]

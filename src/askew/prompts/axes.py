@@ -92,8 +92,8 @@ def table_question(axis_name: str) -> str:
     """Return the question that TIBET asks about an axis (appendix 9.2).
 
     An axis belongs to a row of `TABLE_QUESTIONS` if a word of its name equals the row's word. If
-    the row's word has five or more letters, a word that begins with it is enough: "emotional"
-    belongs to "emotion", but "agency" does not belong to "age".
+    the row's word has five or more letters, a word of the name that begins with it also
+    matches: "emotional" matches "emotion", but "agency" does not match "age".
 
     Parameters
     ----------

@@ -217,7 +217,7 @@ def _checked_scheme(address: str) -> str:
     Raises
     ------
     UsageError
-        If the scheme is unknown, or the address contains a login or a query.
+        If the scheme is unknown, or the address contains credentials or a query.
     """
     scheme, _, rest = address.partition("://")
     if scheme not in SCHEMES:
@@ -227,7 +227,7 @@ def _checked_scheme(address: str) -> str:
         )
     if any(mark in rest for mark in "@?#"):
         raise UsageError(
-            "the address of --packs contains a login or a query, which may be secret. Name only the "
+            "the address given to --packs contains credentials or a query, which may be secret. Name only the "
             f"bucket and a prefix, and put credentials into {CREDENTIALS.get(scheme, '')}"
         )
     return scheme

@@ -87,7 +87,7 @@ class PossibleAnswers:
         return [of_set / codes.shape[1] for of_set, codes in zip(merged, sets, strict=True)]
 
     def _occurrences(self, codes: Codes) -> NDArray[np.int64]:
-        """Count how often each concept occurs in a set (runs, concepts), for each simulation."""
+        """Return the number of times each concept occurs in a set, of shape (runs, concepts)."""
         runs = len(codes)
         first = np.cumsum(self.sizes) - self.sizes
         total = self.counts.shape[0]

@@ -115,7 +115,7 @@ def mark_image(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
 def _changes(
     run: OpenedRun, image: str, placed: PlacedImage, sent: SentForm
 ) -> Iterator[Annotation]:
-    """Yield the labels and the flag in a form that differ from the saved values.
+    """Yield a form's labels and flag where they differ from the saved values.
 
     Raises
     ------

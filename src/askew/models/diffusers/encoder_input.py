@@ -174,7 +174,7 @@ def _equal(some: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
 
 
 def encoders_by_tokenizer(repository: Repository) -> dict[str, str]:
-    """Return the text encoder that belongs to each tokenizer, by name of the component.
+    """Return the text encoder that belongs to each tokenizer, keyed by component name.
 
     The result is empty if a tokenizer or a text encoder belongs to none.
     """
