@@ -142,8 +142,7 @@ def _note_on_intervals(tested: int) -> tuple[str, ...]:
     if tested < 2:
         return ()
     return (
-        f"Intervals are not corrected for multiple testing, but verdicts are corrected ({tested} "
-        "tests).",
+        f"Intervals are not corrected for multiple testing, but verdicts are ({tested} tests).",
     )
 
 
