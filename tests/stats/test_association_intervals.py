@@ -132,6 +132,7 @@ def test_equal_and_disjoint_sets_reach_the_two_ends() -> None:
     assert all(e.high is not None and e.high < 0.1 for e in apart.cas)
 
 
+@pytest.mark.slow
 def test_planted_truth_is_covered() -> None:
     """A short version of benchmarks/calibration_associations.py; a plain percentile interval covers about .3
     here.

@@ -99,6 +99,7 @@ def test_intervals_of_all_looks_contain_the_truth() -> None:
     assert (np.abs(means) <= half_widths).all(axis=1).mean() == pytest.approx(0.95, abs=0.006)
 
 
+@pytest.mark.slow
 def test_more_looks_need_a_higher_confidence() -> None:
     levels = [look_confidence(looks(most), 0.95) for most in (8, 16, 64, 400)]
     assert all(low < high for low, high in pairwise(levels))
@@ -109,6 +110,7 @@ def test_the_p_of_pairs_is_that_of_a_single_look(values: int) -> None:
     assert paired_sequential_p(0.03, (48,), values) == pytest.approx(0.03, abs=0.002)
 
 
+@pytest.mark.slow
 def test_the_p_of_pairs_grows_with_the_looks_and_the_values() -> None:
     two_looks = paired_sequential_p(0.03, (24, 48), 2)
     assert 0.03 < two_looks < paired_sequential_p(0.03, SIZES, 2) < 7 * 0.03

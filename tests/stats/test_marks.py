@@ -116,6 +116,7 @@ def test_marks_lie_inside_their_intervals(
             assert score.low <= score.mark <= score.high
 
 
+@pytest.mark.slow
 def test_a_distance_of_few_images_is_marked_near_the_populations() -> None:
     rng = np.random.default_rng(0)
     p = [0.3, 0.25, 0.2, 0.15, 0.1]

@@ -34,6 +34,7 @@ def test_two_counts_of_zero_do_not_differ() -> None:
     assert (estimate.value, estimate.null, estimate.p) == (0, 0, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (0.7, 0.3), (0.4, 0.1), (0.9, 0.05), (1.0, 0.0)])
 def test_the_interval_covers(p: float, q: float) -> None:
     rng = np.random.default_rng(0)
