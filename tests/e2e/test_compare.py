@@ -161,7 +161,7 @@ def test_it_is_shown_and_exported_again(
             "gender, female, studio/planted bias=0.0 minus studio/planted bias=1.0: share.low is",
         ),
         ("gender: mad.low > 0", 0, ""),
-        ("accuracy < 1", 2, "unknown score 'accuracy'; known: mad, cas, wasserstein"),
+        ("accuracy < 1", 2, "unknown score 'accuracy'. Known names: mad, cas, wasserstein"),
     ],
 )
 def test_a_condition_on_differences_decides_the_exit_code(

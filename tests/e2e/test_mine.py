@@ -177,7 +177,7 @@ def test_the_command_prints_a_table_and_refuses_nonsense(
 
 
 def test_a_topic_without_open_axes_is_refused_before_an_image_is_made(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="leaves perceived gender open"):
+    with pytest.raises(UsageError, match="leaves the value of perceived gender open"):
         askew.mine(topic="a female nurse", population=5, selected=2, run=tmp_path / "run")
     assert not list((tmp_path / ".askew").rglob("*.png"))
 

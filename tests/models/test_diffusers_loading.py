@@ -356,7 +356,9 @@ def test_values_beyond_the_limit_are_refused_before_any_image(tiny: Saved) -> No
         return PromptPlan.of(long, [AxisPlan.of(gender, texts)])
 
     late = {value: f"{long}, who is {value}" for value in gender.values}
-    with pytest.raises(UsageError, match="cannot show the values of gender: it receives the same"):
+    with pytest.raises(
+        UsageError, match="cannot show the values of gender because it cuts off two prompts"
+    ):
         check_values_received(model, [plan(late)])
     early = {value: long.replace("a nurse", f"a {value} nurse") for value in gender.values}
     check_values_received(model, [plan(early)])

@@ -51,7 +51,7 @@ def test_questions_can_have_different_rates() -> None:
 
 def test_invalid_answers_are_refused() -> None:
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="vocabulary"):
+    with pytest.raises(ValueError, match="not one of the possible answers"):
         corrupt([[2]], [2], 0.1, rng=rng)
     with pytest.raises(ValueError, match="rate"):
         corrupt([[1]], [2], 1.1, rng=rng)

@@ -188,9 +188,7 @@ def test_the_verdicts_that_choose_axes_allow_for_measured_errors(
     assert is_biased(entry) is False
     assert {image_set.axis for image_set in run.findings.sets} == {None}
     assert len(computed) == len(set(computed))
-    assert "The verdicts on this page selected these axes. They allow for the labeling" in (
-        run.markdown()
-    )
+    assert "The verdicts allow for labeling errors that were measured" in run.markdown()
     assert "The verdicts on this page selected these axes." in deep.markdown()
 
 

@@ -113,7 +113,7 @@ def test_shares_of_a_finished_run_can_be_the_reference_of_another_run(tmp_path: 
     assert gender.reference_images == 8
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "results.json").write_text('{"shares": [{"prompt": "x"}]}')
-    with pytest.raises(UsageError, match=r"results.json: 0\..* repeat the command"):
+    with pytest.raises(UsageError, match=r"results.json: 0\..* repeat the run's command"):
         plan(reference=[str(tmp_path / "other")])
 
 
