@@ -96,10 +96,10 @@ class Studies:
         false_alarms = rng.binomial(first, 1 - world.accuracies[0])
         of_second = np.stack([second - hits, hits], axis=1)
         of_first = np.stack([first - false_alarms, false_alarms], axis=1)
-        kept = rng.binomial(of_second, 1 - MAJORITY_ERROR)
+        unchanged = rng.binomial(of_second, 1 - MAJORITY_ERROR)
         return cls(
             sizes=of_second + of_first,
-            positive=kept + rng.binomial(of_first, MAJORITY_ERROR),
+            positive=unchanged + rng.binomial(of_first, MAJORITY_ERROR),
             truth=second / world.images,
         )
 

@@ -42,17 +42,17 @@ def test_tokens_change_no_image_of_any_prompt(studio: Any) -> None:
 
 
 def test_a_concept_is_mapped_by_its_token(studio: Any) -> None:
-    one = reader(studio, "Gender", "xylophone")
-    assert one.attributions == [
+    concept_reader = reader(studio, "Gender", "xylophone")
+    assert concept_reader.attributions == [
         "a photo of a nurse and <gender>",
         "a photo of a nurse and xylophone",
     ]
-    with watching(studio, one) as maps:
+    with watching(studio, concept_reader) as maps:
         studio.generate([Request(PROMPTS[0], 1)])
     (row,) = maps.values()
     layers = decode_maps(row[None])
     assert {layer.shape[1] for layer in layers.values()} == {4}
-    one.check()
+    concept_reader.check()
 
 
 def test_a_concept_that_is_compared_with_has_its_token_unless_the_prompt_contains_it(

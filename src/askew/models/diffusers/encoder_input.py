@@ -168,9 +168,9 @@ class EncoderInput:
         return [ids for _, ids in self._record]
 
 
-def _equal(some: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
+def _equal(tokens: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
     """Check whether all encoders receive the same tokens."""
-    return len(some) == len(others) and all(map(torch.equal, some, others))
+    return len(tokens) == len(others) and all(map(torch.equal, tokens, others))
 
 
 def encoders_by_tokenizer(repository: Repository) -> dict[str, str]:

@@ -212,11 +212,11 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
         model.name: Miner.prepare(plan.search(model), run, plan.given) for model in plan.models
     }
     first = next(iter(miners.values()))
-    found = FoundPrompts()
+    found_prompts = FoundPrompts()
     scored = _Scored(images=dict.fromkeys(plan.prompts, plan.images), seed=plan.seed)
     if plan.find:
-        found = _found(plan, run, first)
-        scored = _Scored(images=found.held_out, seed=held_out_seed(plan))
+        found_prompts = _found(plan, run, first)
+        scored = _Scored(images=found_prompts.held_out, seed=held_out_seed(plan))
     names = [miner.model.name for miner in miners.values()]
     embedder = first.embedder
     instruments = first.instruments()
@@ -250,7 +250,7 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
         ),
         read=read,
         vectors=vectors,
-        rounds=found.rounds,
+        rounds=found_prompts.rounds,
     )
 
 
