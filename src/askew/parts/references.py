@@ -1,7 +1,6 @@
 """Load reference shares from published tables (such as a census), finished runs, or options."""
 
 import csv
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -12,6 +11,7 @@ from askew.errors import UsageError
 from askew.findings import RESULTS_FILE
 from askew.parts.survey.shares import SetShares, recorded_shares
 from askew.plan import AxisPlan, PromptPlan
+from askew.prompts.vocabulary import contains_word
 from askew.types import Axis
 
 SHIPPED_TABLES: Mapping[str, str] = {"bls-2022": "bls-2022.csv"}
@@ -98,7 +98,7 @@ class Reference:
 
 def _names(prompt: str, subject: str) -> bool:
     """Check whether a prompt contains a subject as whole words. All prompts contain ""."""
-    return not subject or bool(re.search(rf"(?<!\w){re.escape(subject)}(?!\w)", prompt, re.I))
+    return not subject or contains_word(prompt, subject)
 
 
 def read_reference(name: str) -> Reference:

@@ -201,6 +201,11 @@ def article(words: str) -> str:
     return "an" if _VOWEL_SOUND.match(words) else "a"
 
 
+def contains_word(text: str, word: str) -> bool:
+    """Check whether a text contains a word as a whole word. Letter case does not matter."""
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) is not None
+
+
 def replace(text: str, start: int, end: int, words: str) -> str:
     """Replace `text[start:end]`, and correct the spaces and the article around the new words.
 

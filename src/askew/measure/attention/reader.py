@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from askew.measure.attention.base import AttentionRecorder, Maps
 from askew.measure.attention.choice import AttentionMaps
 from askew.measure.attention.concepts import ConceptTokens
 from askew.models.base import Request, WhiteBox
+from askew.prompts.vocabulary import contains_word
 from askew.store.files import digest_of
 from askew.store.foreign import json_value
 from askew.store.imagefile import opened
@@ -35,14 +35,9 @@ def attribution_text(prompt: str, concept: str, against: str) -> str:
     contain the exact word: "artist" does not contain "art".
     """
     words = [concept]
-    if not _contains(prompt, against):
+    if not contains_word(prompt, against.strip()):
         words.append(against)
     return " and ".join([prompt, *words])
-
-
-def _contains(prompt: str, word: str) -> bool:
-    whole_word = rf"(?<!\w){re.escape(word.strip())}(?!\w)"
-    return re.search(whole_word, prompt, re.IGNORECASE) is not None
 
 
 class AttentionReader:
@@ -94,7 +89,7 @@ class AttentionReader:
         self.words = [(concept, against) for concept in concepts]
         self._tokens = ConceptTokens(model)
         against_spelled = against
-        if not _contains(prompt, against):
+        if not contains_word(prompt, against.strip()):
             against_spelled = self._tokens.spelling(against)
         self.spelled = [(self._tokens.spelling(concept), against_spelled) for concept in concepts]
         self.attributions = [attribution_text(prompt, *pair) for pair in self.spelled]
