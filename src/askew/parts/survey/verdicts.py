@@ -94,16 +94,21 @@ def survey_shares(
     counterfactuals
         If True, include counterfactual sets. They have no verdict.
     """
-    entries = []
+    entries: list[SetShares] = []
     for prompt in plan.prompts:
         for of_prompt, axis in _sets_and_axes(prompt, observed[prompt.text]):
-            if of_prompt.prompt.axis == axis.name and not counterfactuals:
-                continue
-            for instrument in dict.fromkeys(plan.vqa):
-                known = errors.get((instrument, axis.name))
-                scoring = Scoring.of(plan, instrument)
-                entries.append(shares(of_prompt, axis, prompt.text, scoring, known))
+            if counterfactuals or of_prompt.prompt.axis != axis.name:
+                entries += _by_instrument(plan, prompt, of_prompt, axis, errors)
     return judged_shares(entries, Scoring.of(plan), errors)
+
+
+def _by_instrument(
+    plan: Plan, prompt: PromptPlan, observed: ObservedSet, axis: AxisPlan, errors: Errors
+) -> Iterator[SetShares]:
+    """Yield the shares in an image set, as labeled by each instrument."""
+    for instrument in dict.fromkeys(plan.vqa):
+        known = errors.get((instrument, axis.name))
+        yield shares(observed, axis, prompt.text, Scoring.of(plan, instrument), known)
 
 
 def with_counterfactual_sets(
@@ -128,13 +133,9 @@ def with_counterfactual_sets(
     for prompt in plan.prompts:
         entries += [entry for entry in judged.of_sets if entry.prompt == prompt.text]
         for of_prompt, axis in _sets_and_axes(prompt, observed[prompt.text]):
-            if of_prompt.prompt.axis != axis.name:
-                continue
-            for instrument in dict.fromkeys(plan.vqa):
-                known = errors.get((instrument, axis.name))
-                scoring = Scoring.of(plan, instrument)
-                counterfactual = shares(of_prompt, axis, prompt.text, scoring, known)
-                entries.append(replace(counterfactual, verdict=None))
+            if of_prompt.prompt.axis == axis.name:
+                of_set = _by_instrument(plan, prompt, of_prompt, axis, errors)
+                entries += [replace(entry, verdict=None) for entry in of_set]
     return replace(judged, of_sets=tuple(entries))
 
 
