@@ -129,6 +129,10 @@ class SharedFile:
     users: int = 0
     taken: set[int] = field(default_factory=set)
 
+    def holder(self, place: int) -> int | None:
+        """Return the id of the process that has locked a byte; None if unknown."""
+        return os.getpid() if place in self.taken else holder(self.number, place)
+
 
 _SHARED: dict[tuple[int, int] | None, SharedFile] = {}
 """Lock files that this process has open, keyed by device number and inode number."""
@@ -186,9 +190,7 @@ class PartLocks:
 
     def holder(self, place: int) -> int | None:
         """Return the id of the process that has locked a byte; None if unknown."""
-        if place in self._file.taken:
-            return os.getpid()
-        return holder(self._file.number, place)
+        return self._file.holder(place)
 
     def close(self) -> None:
         """Release the locks of this object.
@@ -248,7 +250,7 @@ def holder_in(path: Path, place: int) -> int | None:
     with _GUARD:
         shared = _SHARED.get(_identity(path))
         if shared is not None:
-            return os.getpid() if place in shared.taken else holder(shared.number, place)
+            return shared.holder(place)
         try:
             number = os.open(path, flags)
         except OSError:
