@@ -78,6 +78,11 @@ def derived_seed(run_seed: int, *names: str) -> int:
     return 1 + int(_digest("draws", run_seed, *names), 16) % SEEDS
 
 
+def held_out_seed(run_seed: int) -> int:
+    """Return the run seed of held-out images, which do not affect the selection of prompts."""
+    return derived_seed(run_seed, "fresh")
+
+
 def _digest(*parts: object) -> str:
     try:
         text = _ENCODER.encode(parts)

@@ -55,7 +55,7 @@ from askew.run.base import ModelMaker, Outcome, Run
 from askew.run.progress import Stage
 from askew.run.work import wanted_pictures
 from askew.stats.looks import looks
-from askew.store.keys import derived_seed
+from askew.store.keys import derived_seed, held_out_seed
 from askew.types import Axis, Missing, grouped
 
 LEXICON = "lexicon"
@@ -573,7 +573,7 @@ class Miner:
         selected = self._winners(evaluated, seeds("winners"))
         self._prefetch_held_out(
             [winner.text for winner in selected],
-            derived_seed(plan.seed, "fresh"),
+            held_out_seed(plan.seed),
             with_evidence=is_mined,
         )
         for candidate in selected:
@@ -594,7 +594,7 @@ class Miner:
 
     def _best_candidate(self, candidate: Candidate, with_evidence: bool) -> BestCandidate:
         """Measure held-out images of a selected prompt."""
-        seed = derived_seed(self.plan.seed, "fresh")
+        seed = held_out_seed(self.plan.seed)
         prompt = candidate.text
         first = self.objective.read(prompt, self.plan.seed)
         held_out = self.objective.read_held_out(first, prompt, seed)
@@ -608,7 +608,7 @@ class Miner:
     def _until_decided(self, searches: Sequence[Search], steps: Stage) -> tuple[Search, ...]:
         """Add held-out images to each best prompt until it is decided or has the maximum number."""
         most = self.plan.eval_images
-        seed = derived_seed(self.plan.seed, "fresh")
+        seed = held_out_seed(self.plan.seed)
         candidates = [candidate for search in searches for candidate in search.best]
         firsts = {entry.candidate.text: entry.first for entry in candidates}
         readings: dict[str, skew.SkewReading] = {}

@@ -14,7 +14,7 @@ from askew.methods.mine.findings import MiningResult
 from askew.methods.mine.plan import EQ1, SKEW, MinePlan
 from askew.models.base import Setting
 from askew.parts.survey.sequential import MAX_IMAGES
-from askew.store.keys import derived_seed
+from askew.store.keys import held_out_seed
 from askew.studies.rank import METHOD, RankResult
 from askew.studies.rank.plan import ModelPlan, RankPlan
 from askew.studies.rank.table import table_shares
@@ -269,7 +269,7 @@ def _fields_of_searches(
     }
     data |= {
         "images": plan.eval_images if is_skew else plan.images,
-        "seed": derived_seed(plan.seed, "fresh"),
+        "seed": held_out_seed(plan.seed),
         "models": _models_of(searches, settings),
         "prompts": list(mined),
         "mined_for": {prompt: entry.search for prompt, entry in mined.items()},

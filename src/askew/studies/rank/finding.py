@@ -8,6 +8,7 @@ until its bias is significant on an axis. The tests on all axes of all these pro
 family.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,7 +24,7 @@ from askew.run.base import ModelMaker
 from askew.run.work import SLICE, Work, wanted_pictures
 from askew.stats.halving import HalvingRound, halving_images, halving_rounds
 from askew.stats.looks import looks
-from askew.store.keys import derived_seed
+from askew.store.keys import held_out_seed
 from askew.studies.rank.plan import RankPlan
 from askew.types import Missing, record
 
@@ -149,16 +150,11 @@ def _skew(loss: float | Missing) -> float | None:
     return None if isinstance(loss, Missing) else -loss
 
 
-def held_out_seed(plan: RankPlan) -> int:
-    """Return the run seed of the held-out images."""
-    return derived_seed(plan.seed, "fresh")
-
-
 def _images_until_decided(
     plan: RankPlan, miner: Miner, prompts: Sequence[str]
 ) -> Mapping[str, int]:
     """Add held-out images until verdicts are reached, and return their number for each prompt."""
-    seed = held_out_seed(plan)
+    seed = held_out_seed(plan.seed)
     images: dict[str, int] = {}
     readings: dict[str, SkewReading] = {}
     undecided = [prompt for prompt in prompts if miner.objective.needs_images(prompt)]
@@ -204,16 +200,10 @@ def finding_work(plan: RankPlan, model: Model) -> Work:
     values = max(len(find_axis(name).values) for name in plan.axes)
     labeled = halving_images(rounds) + plan.find * plan.eval_images
     pictures = labeled + plan.find * values
-    calls = plan.find * values
     held_out = looks(plan.eval_images) if plan.until else (plan.eval_images,)
-    before = 0
-    for size in held_out:
-        calls += plan.find * -(-(size - before) // model.batch_size)
-        before = size
-    before = 0
-    for entry in rounds:
-        calls += entry.prompts * -(-(entry.images - before) // model.batch_size)
-        before = entry.images
+    calls = plan.find * values
+    calls += _calls([(plan.find, size) for size in held_out], model.batch_size)
+    calls += _calls([(entry.prompts, entry.images) for entry in rounds], model.batch_size)
     is_embedded = plan.vqa == NO_VQA
     embedded = labeled if is_embedded else 0
     questions = 0 if is_embedded else questions_on_axes(plan.axes, labeled)
@@ -229,3 +219,21 @@ def finding_work(plan: RankPlan, model: Model) -> Work:
         questions_left=questions,
         vqa_calls=0 if is_embedded else slices,
     )
+
+
+def _calls(stages: Sequence[tuple[int, int]], batch_size: int) -> int:
+    """Return the number of calls of a model if each stage adds images to those of earlier stages.
+
+    Parameters
+    ----------
+    stages
+        Number of prompts, and number of images per prompt after the stage, for each stage.
+    batch_size
+        Maximum number of images per call.
+    """
+    calls = 0
+    before = 0
+    for prompts, images in stages:
+        calls += prompts * math.ceil((images - before) / batch_size)
+        before = images
+    return calls

@@ -38,13 +38,12 @@ from askew.stats.intervals import tail
 from askew.stats.looks import looks
 from askew.stats.means import prompt_mean
 from askew.stats.rank import spearman
-from askew.store.keys import derived_seed
+from askew.store.keys import derived_seed, held_out_seed
 from askew.studies.rank.finding import (
     FoundPrompts,
     RankRound,
     find_prompts,
     finding_work,
-    held_out_seed,
     plan_rounds,
     with_images,
 )
@@ -216,7 +215,7 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
     scored = _Scored(images=dict.fromkeys(plan.prompts, plan.images), seed=plan.seed)
     if plan.find:
         found_prompts = _found(plan, run, first)
-        scored = _Scored(images=found_prompts.held_out, seed=held_out_seed(plan))
+        scored = _Scored(images=found_prompts.held_out, seed=held_out_seed(plan.seed))
     names = [miner.model.name for miner in miners.values()]
     embedder = first.embedder
     instruments = first.instruments()
