@@ -216,7 +216,8 @@ def _check_text_encoder(
     from askew.mitigations import iti_gen
 
     if getattr(model, "encoder_is_here", False):
-        embeddings = getattr(embedder, "token_embeddings", _no_embeddings)()
+        read_embeddings = getattr(embedder, "token_embeddings", None)
+        embeddings = read_embeddings() if read_embeddings else None
         if embeddings is not None:
             iti_gen.check_encoder(model, embeddings, plan.embedder)
             return
@@ -227,10 +228,6 @@ def _check_text_encoder(
         iti_gen.check_encoder(model, embeddings, plan.embedder)
 
     run.decide("the text encoder", check, Work(), None)
-
-
-def _no_embeddings() -> None:
-    """Return None for an embedder whose token embeddings cannot be read from files."""
 
 
 def _text_tower(embedder: Embedder | None) -> Callable[[], Any] | None:
