@@ -55,6 +55,11 @@ class Cell:
         return (1 / len(self.shares),) * len(self.shares)
 
 
+def fair_cell(values: int = 2) -> Cell:
+    """Return an axis whose values have equal shares."""
+    return Cell("", "", np.full(values, 1 / values))
+
+
 @dataclass(frozen=True, slots=True)
 class Stops:
     """Simulated stops of a cell.
@@ -250,7 +255,7 @@ def print_winners(simulations: int, rng: np.random.Generator) -> None:
     for bias in BIASES:
         stops = winners_until_decided(winners_of(bias), simulations, rng)
         print(f"{bias:4.1f}  {stops.images.mean():17.1f}  {stops.significant.mean():11.2f}")
-    fair = [Cell("", "gender", np.full(2, 0.5))] * WINNERS
+    fair = [fair_cell()] * WINNERS
     rate = winners_until_decided(fair, FAIR_PATHS, rng).significant.any(axis=1).mean()
     print(f"searches without bias in which a winner is significant: {rate:.3f}")
 
@@ -325,7 +330,7 @@ def images_until_different(
 def print_paired(simulations: int, rng: np.random.Generator) -> None:
     """Print the images until a model of the planted world differs from a model without bias."""
     print(f"bias  images of each model  significant  (gender against bias 0, cap {CAP})")
-    fair = Cell("", "gender", np.full(2, 0.5))
+    fair = fair_cell()
     for bias in BIASES:
         results = [
             images_until_different(fair, cell, 0.0, max(simulations // 5, 1), rng)
@@ -337,7 +342,7 @@ def print_paired(simulations: int, rng: np.random.Generator) -> None:
         print(f"{bias:4.1f}  {images:20.1f}  {power:11.2f}")
     print("values  equal pairs  false positives between equal models")
     for values, agreement, paths in PAIRED_NULLS:
-        equal = Cell("", "", np.full(values, 1 / values))
+        equal = fair_cell(values)
         stops = images_until_different(equal, equal, agreement, paths, rng)
         print(f"{values:6d}  {agreement:11.1f}  {stops.significant.mean():.3f}")
 
@@ -358,8 +363,7 @@ def print_audits(simulations: int, rng: np.random.Generator) -> None:
         print(f"      intervals at the stop contain the true share: {coverage:.3f}")
     print("values  false positives without bias")
     for values in (2, 3, 4, 6):
-        fair = Cell("", "", np.full(values, 1 / values))
-        rate = simulate(fair, FAIR_PATHS, rng).significant.mean()
+        rate = simulate(fair_cell(values), FAIR_PATHS, rng).significant.mean()
         print(f"{values:6d}  {rate:.3f}")
 
 

@@ -24,6 +24,7 @@ from benchmarks.sequential import (
     WINNERS,
     Cell,
     contains,
+    fair_cell,
     images_until_different,
     share_covers,
     winners_of,
@@ -67,7 +68,7 @@ def deviation(counts: tuple[int, ...]) -> Estimate:
 
 def winner_coverage(bias: float, simulations: int, rng: np.random.Generator) -> WinnerCoverage:
     """Return how often the intervals of winners contain the truth at the stop."""
-    winners = winners_of(bias) if bias else [Cell("", "gender", np.full(2, 0.5))] * WINNERS
+    winners = winners_of(bias) if bias else [fair_cell()] * WINNERS
     stops = winners_until_decided(winners, simulations, rng)
     share = []
     of_deviation = []
@@ -117,7 +118,7 @@ def paired_coverage(case: PairedCase, simulations: int, rng: np.random.Generator
 
 def paired_cases() -> list[PairedCase]:
     """Return models with equal and with different shares."""
-    fair = Cell("", "gender", np.full(2, 0.5))
+    fair = fair_cell()
     cases = []
     for agreement in (0.0, 0.5):
         for share in (0.5, 0.6, 0.7, 0.9):
