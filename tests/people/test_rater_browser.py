@@ -12,6 +12,7 @@ import pytest
 
 import askew
 from askew.cli import run
+from askew.people.assignment import CHECK_QUESTION
 from askew.people.folder import StudyFolder
 from askew.people.results import study_results
 from askew.types import Estimate
@@ -75,8 +76,11 @@ def heading(page: Any) -> str:
 
 def expected(page: Any, usual: str) -> str:
     """Return the answer that an attention check asks for, or the usual answer."""
+    before, after = CHECK_QUESTION.split("{}")
     text = heading(page)
-    return text.partition("“")[2].partition("”")[0] if "checks that" in text else usual
+    if not text.startswith(before):
+        return usual
+    return text.removeprefix(before).removesuffix(after)
 
 
 def width_of(page: Any) -> int:
