@@ -183,7 +183,7 @@ def test_a_bad_run_is_one_line_of_the_list(
 def test_a_limit_is_named(tmp_path: Path) -> None:
     messages = {
         '{"a": ' + "9" * 25 + "}": "an integer of more than 20 digits",
-        "[" * 101 + "]" * 101: "nests more than 100 levels",
+        "[" * 101 + "]" * 101: "has more than 100 levels of nesting",
     }
     for text, message in messages.items():
         with pytest.raises(foreign.LimitError, match=re.escape(message)):

@@ -90,5 +90,7 @@ def test_rebuilding_a_store_sets_damaged_tokens_aside(
     state.write(b"tokens")
     state.path.write_bytes(state.path.read_bytes()[:-1])
     assert run(["check", str(store), "--rebuild"]) == 0
-    assert "damaged progress of token learning moved to quarantine: 1" in capsys.readouterr().out
+    assert (
+        "damaged saved states of token learning moved to quarantine: 1" in capsys.readouterr().out
+    )
     assert run(["check", str(store)]) == 0

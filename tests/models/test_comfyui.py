@@ -134,7 +134,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "key": (at("/prompt", Reply(b"no", 401)), "ASKEW_API_KEY"),
     "not queued": (at("/prompt", Reply(b"{}")), "did not queue"),
     "no JSON": (at("/prompt", Reply(b"<html>")), "not JSON"),
-    "nested": (at("/prompt", Reply(b"[" * 100_000)), "nests more than"),
+    "nested": (at("/prompt", Reply(b"[" * 100_000)), "levels of nesting"),
     "a list": (at("/prompt", Reply(b"[]")), "not an object"),
     "failed": (
         at("/history", entry(status={"status_str": "error", "messages": ["out of memory"]})),

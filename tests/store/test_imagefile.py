@@ -143,7 +143,7 @@ def test_an_animation_is_refused(suffix: str, tmp_path: Path) -> None:
     frames[0].save(tmp_path / f"a.{suffix}", save_all=True, append_images=frames[1:])
     reading = read(tmp_path / f"a.{suffix}")
     assert isinstance(reading, Missing)
-    assert "askew does not read animations; save one image of it as PNG" in reading.detail
+    assert "askew does not read animations; save one frame as PNG" in reading.detail
 
 
 def test_a_photo_with_previews_for_other_screens_is_read(tmp_path: Path) -> None:

@@ -47,7 +47,8 @@ class Engine(Protocol):
         - It limits the number of items in flight, that is, items that it has taken but whose
           results it has not yet yielded. At the limit, it yields a result before it takes another
           item.
-        - If the iterable ends early, it still yields the results of all items in flight.
+        - If the iterable ends before the run is complete, it still yields the results of all items
+          in flight.
         - If the task raises an exception, it either raises this exception or yields a `Failure`
           that contains the exception.
         - If the generator is closed, it abandons the items in flight and frees its resources.
@@ -63,6 +64,6 @@ class Engine(Protocol):
         Yields
         ------
         tuple of Item and Output or Failure
-            Each item once, with its result. The item is the object from the iterable, or a copy of
-            it.
+            Each item exactly once, together with its result. The item is the object from the
+            iterable, or a copy of it.
         """

@@ -29,7 +29,7 @@ def opened_engine(
     engine
         An engine object, or an engine name from `NAMES`. By default "local".
     workers
-        Number of workers. The default number depends on the engine.
+        Number of workers. The default number of workers depends on the engine.
     gpus_per_worker
         Number of GPUs that each Ray worker reserves.
 

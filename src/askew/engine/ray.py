@@ -32,10 +32,10 @@ AHEAD = 2
 """Maximum number of items in a worker's queue."""
 
 WAIT = 0.2
-"""Seconds to wait for results between checks for workers that have started."""
+"""Time in seconds that the engine waits for results before it checks for newly started workers."""
 
 MOST_DEATHS = 3
-"""Number of workers that die on the same item before the engine gives up on this item."""
+"""Number of workers that may die on the same item before the engine gives up on the item."""
 
 STARTS = 3
 """Maximum number of attempts to start Ray.
@@ -101,13 +101,13 @@ class Lost(Generic[Item]):
 class RayEngine:
     """An engine that runs tasks on a Ray cluster.
 
-    Used as a context manager, it starts and ends its workers.
+    As a context manager, the engine starts its workers on entry and stops them on exit.
 
     Parameters
     ----------
     workers
-        Number of workers. By default, one worker for each GPU in the cluster or, if there are no
-        GPUs, for each CPU.
+        Number of workers. By default, there is one worker per GPU, or one worker per CPU if the
+        cluster has no GPUs.
     address
         Address of a cluster, such as ray://HOST:PORT. By default, the address in the environment
         variable RAY_ADDRESS. Without an address, Ray starts on this machine.
@@ -332,7 +332,7 @@ class RayCall(Generic[Item]):
         flight.worker.queue.append(reference)
 
     def _outcome(self, reference: Any) -> Iterator[tuple[Item, Any]]:
-        """Yield an item with its result, unless its worker died or could not open its images."""
+        """Yield an item and its result, if the worker survived and could open the item's images."""
         flight = self._in_flight[reference]
         try:
             reply = ray.get(reference)
@@ -351,7 +351,7 @@ class RayCall(Generic[Item]):
         yield flight.item, reply.output
 
     def _bury(self, worker: Worker, error: RayActorError) -> Iterator[tuple[Item, Failure]]:
-        """Requeue a dead worker's items, or yield a `Failure` for an item with too many deaths.
+        """Requeue a dead worker's items; yield a `Failure` for an item with too many deaths.
 
         The death is counted only for the item on which the worker was working.
         """

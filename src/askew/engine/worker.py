@@ -41,7 +41,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class LackingFiles:
-    """A worker's reply without a result, because the worker cannot open some images.
+    """A worker's reply that contains no result because the worker cannot open some images.
 
     The driver then sends the item again, together with these images.
 
@@ -94,7 +94,7 @@ class WorkerProcess:
         self._received = tempfile.TemporaryDirectory(prefix="askew-images-")
 
     def place(self) -> WorkerPlace:
-        """Return the machine, process and versions of the worker."""
+        """Return the worker's machine and process, and its versions of Python and askew."""
         return WorkerPlace(
             host=socket.gethostname(),
             process=os.getpid(),
@@ -135,7 +135,7 @@ class WorkerProcess:
         return path in self._files or os.path.exists(path)
 
     def _receive(self, files: Mapping[str, bytes]) -> None:
-        """Write images that were received from the driver to one of the worker's folders."""
+        """Save the images that the driver sent in a temporary folder of the worker."""
         for path, data in files.items():
             file = Path(self._received.name) / f"{len(self._files)}{Path(path).suffix}"
             file.write_bytes(data)
@@ -143,7 +143,7 @@ class WorkerProcess:
 
 
 def portable(error: Exception) -> Exception:
-    """Return an exception that has the same message and that another process can unpickle."""
+    """Return an exception that has the error's message and that another process can unpickle."""
     if isinstance(error, AskewError):
         with suppress(Exception):
             copy = pickle.loads(pickle.dumps(error))
@@ -169,9 +169,9 @@ def picture_paths(item: object) -> Iterator[str]:
 
 
 def with_paths(item: Any, paths: Mapping[str, str]) -> Any:
-    """Return a copy of the item in which the paths of images are replaced.
+    """Return a copy of the item in which the given image paths are replaced.
 
-    Parts of the item without images are not copied.
+    Parts that contain no images are not copied.
     """
     if isinstance(item, Picture):
         return replace(item, path=paths.get(item.path, item.path))

@@ -195,7 +195,7 @@ class ImageServer:
 
 
 def damaged_images(content: dict[str, Any], faults: Mapping[str, Fault]) -> Response:
-    """Return a response with these images, damaged by the faults that occur for the request."""
+    """Return a response that contains these images, modified by the faults drawn for it."""
     if "garbage" in faults:
         content["data"] = [{"b64_json": base64.b64encode(b"not an image").decode()}]
     if "address" in faults:

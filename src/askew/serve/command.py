@@ -52,7 +52,7 @@ def serve_model(
     Raises
     ------
     UsageError
-        If the model does not exist, the name is a folder of images, or the port cannot be used.
+        If the model does not exist or is a folder of images, or if the port cannot be used.
     MissingPackage
         If the extra `web` is not installed.
     """

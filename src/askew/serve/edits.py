@@ -1,7 +1,7 @@
 """Requests to edit images with a served model that supports editing.
 
 The field `strength` does not exist in OpenAI's interface. `strength` is the share of the denoising
-steps that the model runs on the noised input image. With the default strength 1, nothing of the
+steps that the model runs on the noised input image. With the default strength of 1, nothing of the
 input image remains.
 """
 

@@ -54,7 +54,8 @@ class Fault:
     word
         Word that the prompt must contain, or that `rewrite` adds to the prompt; empty for no word.
     rate
-        Share of the affected requests for which the fault occurs, in [0, 1].
+        Share of requests for which the fault occurs, in [0, 1]. If there is a word, only requests
+        that contain it are counted.
     """
 
     kind: str

@@ -48,7 +48,7 @@ async def fault_in_place(faults: Collection[str]) -> Response | None:
 
 
 def damaged(body: bytes, faults: Collection[str]) -> Response:
-    """Return a response with this body, damaged by the faults."""
+    """Return a response that contains this body, after applying the faults."""
     if "type" in faults:
         return Response("<!doctype html><title>gateway</title>", media_type="text/html")
     if "large" in faults:

@@ -39,8 +39,8 @@ CREDENTIALS = {
 """Names of the environment variables that contain the credentials, keyed by address scheme."""
 
 OVERWRITES = (
-    "the server replaces existing files, although askew requests that existing files are kept. Do "
-    "not run two copies of the same job at the same time"
+    "the server replaces existing files, although askew asks it to keep existing files. Do not "
+    "run two copies of the same job at the same time"
 )
 
 _MEMORIES: dict[str, Any] = {}
@@ -67,7 +67,7 @@ class Bucket:
     Raises
     ------
     UsageError
-        If the address cannot be used, or the package obstore is not installed.
+        If the address cannot be used, or the obstore package is not installed.
     """
 
     def __init__(self, address: str, patience: float = PATIENCE, timeout: float = TIMEOUT) -> None:
@@ -217,7 +217,7 @@ def _checked_scheme(address: str) -> str:
     Raises
     ------
     UsageError
-        If the scheme is unknown, or the address contains credentials or a query.
+        If the scheme is unknown, or the address contains credentials or a query string.
     """
     scheme, _, rest = address.partition("://")
     if scheme not in SCHEMES:
@@ -227,14 +227,15 @@ def _checked_scheme(address: str) -> str:
         )
     if any(mark in rest for mark in "@?#"):
         raise UsageError(
-            "the address given to --packs contains credentials or a query, which may be secret. Name only the "
-            f"bucket and a prefix, and put credentials into {CREDENTIALS.get(scheme, '')}"
+            "the address given to --packs contains credentials or a query string, which may be "
+            "secret. Name only the bucket and a prefix, and put credentials into "
+            f"{CREDENTIALS.get(scheme, '')}"
         )
     return scheme
 
 
 def _opened(scheme: str, address: str, timeout: float) -> Any:
-    """Open an object store with the package obstore, using credentials from the environment."""
+    """Open an object store with the obstore package, using credentials from the environment."""
     from obstore.exceptions import BaseError
     from obstore.store import MemoryStore, from_url
 

@@ -100,7 +100,10 @@ class Cells:
         return list(values)
 
     def forget(self) -> None:
-        """Empty the cache of strings. This is necessary after a transaction is rolled back."""
+        """Empty the cache of strings.
+
+        The cache must be emptied after a transaction is rolled back.
+        """
         self._numbers.clear()
         self._names.clear()
 

@@ -12,7 +12,7 @@ from askew.store.index import faults
 
 
 class Completions:
-    """Cache for the answers of language models, in a store.
+    """Cache, inside a store, for answers from language models.
 
     Several processes and threads can share the cache.
     """

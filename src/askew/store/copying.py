@@ -25,10 +25,10 @@ KEYS = {
     "vectors": ("picture", 2),
     "files": ("path", 1),
 }
-"""For each table, the column used to look up rows and the number of columns in the primary key."""
+"""For each table, the column that is used to look up rows, and the length of the primary key."""
 
 COLUMN_NUMBERS = {"picture": 1}
-"""Positions of those lookup columns in `KEYS` that are not the first column of their table."""
+"""Positions of lookup columns within a table; columns that are not listed come first."""
 
 ROWS_AT_ONCE = 1000
 
@@ -67,7 +67,7 @@ def copy_store(source: Path, target: Path) -> CopyReport:
     source
         The store to copy. No other process may write to this store during the copy.
     target
-        Folder to copy into. Content that the folder already has is not changed.
+        Folder to copy into. Existing content of the folder is not changed.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def _copy_file(file: Path, copied: Path) -> None:
 
 
 def _copy_rows(old: Store, new: Store, report: CopyReport) -> None:
-    """Copy the index rows that the target lacks, and the journal's facts about these rows."""
+    """Copy the index rows that the target lacks, and the journal's metadata for these rows."""
     damaged = {path.stem for path in report.damaged}
     left = set[int]()
     for table in JOURNALED:
@@ -178,7 +178,7 @@ def _batches(rows: Iterator[IndexRow]) -> Iterator[list[IndexRow]]:
 
 
 def _add_rows(store: Store, table: str, rows: Sequence[IndexRow], about: dict[str, object]) -> int:
-    """Add the rows whose primary keys a store lacks, and return the number of added rows."""
+    """Add the rows whose primary keys are missing from a store, and return their number."""
     if not rows:
         return 0
     column, width = KEYS[table]

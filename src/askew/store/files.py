@@ -35,7 +35,7 @@ def sha256(data: bytes) -> str:
 
 
 def digest_of(content: object) -> str:
-    """Return the SHA-256 of a JSON value, which does not depend on the order of its keys."""
+    """Return a SHA-256 of a JSON value that is the same for every order of the value's keys."""
     return sha256(json.dumps(content, sort_keys=True).encode())
 
 
@@ -133,7 +133,7 @@ def changed_files(folder: Path, needed: Iterable[str]) -> dict[str, str]:
 
 
 def _difference(path: Path, digest: str) -> str:
-    """Describe how a file differs from its checksum; empty if it matches."""
+    """Describe how a file differs from its checksum; return "" if the checksum matches."""
     try:
         if sha256(read_bytes(path, follow=False)) == digest:
             return ""
@@ -206,7 +206,7 @@ def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> No
 
     askew first writes all files under temporary names and flushes these files to disk. Then askew
     moves each file to its final path. The temporary files are in the folder `incoming`. By default,
-    this is the folder of the first file.
+    `incoming` is the folder of the first file.
 
     Raises
     ------
@@ -228,7 +228,10 @@ def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> No
 
 
 def _write_parts(parts: Sequence[Path], contents: Sequence[bytes]) -> None:
-    """Write several files at once. When this function ends, no thread writes any of them."""
+    """Write several files in parallel.
+
+    When the function ends, no thread is still writing a file.
+    """
     if len(parts) == 1:
         _write(parts[0], contents[0])
         return
@@ -273,7 +276,7 @@ os.register_at_fork(after_in_child=_writers.cache_clear)
 
 
 def _move(part: Path, path: Path) -> None:
-    """Move a file to its path, whose folder may not exist."""
+    """Move a file to its path, and create the path's folder if necessary."""
     try:
         os.replace(part, path)
     except FileNotFoundError:

@@ -57,7 +57,8 @@ _BRACKET = re.compile(
 class LimitError(ValueError):
     """Raised for content that exceeds a limit.
 
-    The message begins with "it", which stands for the content, as in "it nests more than …".
+    The message begins with "it", which stands for the content, as in "it has more than … levels of
+    nesting".
     """
 
 
@@ -103,7 +104,7 @@ def toml_table(text: str) -> dict[str, Any]:
 
 
 def toml_head(text: str) -> dict[str, Any]:
-    """Parse a TOML document up to its first table, and return the keys found there.
+    """Parse a TOML document up to its first table, and return the keys before this table.
 
     Raises
     ------
@@ -130,7 +131,7 @@ def _start_of_tables(text: str) -> int:
     return len(text)
 
 
-_TOO_DEEP = f"it nests more than {MOST_LEVELS} levels"
+_TOO_DEEP = f"it has more than {MOST_LEVELS} levels of nesting"
 _TOO_LONG = f"it contains an integer of more than {MOST_DIGITS} digits"
 
 

@@ -43,10 +43,7 @@ NO_IMAGES: Mapping[bytes, str] = {
     b"<!doctype": "a web page, not an image; download the image again",
     b"<html": "a web page, not an image; download the image again",
 }
-"""Messages about files that are not images, keyed by the first bytes of the file.
-
-The bytes are converted to lower case.
-"""
+"""Messages about files that are not images, keyed by the file's first bytes in lower case."""
 
 OTHER_FORMATS: Mapping[bytes, str] = {
     b"GIF8": "GIF",
@@ -71,8 +68,7 @@ BRANDS = {
 """Formats of files that contain "ftyp" at byte 4, keyed by the four bytes at byte 8."""
 
 NOISE = 2
-"""Maximum change of a pixel value (0 to 255) that decoding causes in a single-color image.
-"""
+"""Maximum change in a pixel value (0 to 255) when a single-color image is encoded and decoded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +82,7 @@ class EncodedPicture:
 def encode(image: Image.Image) -> EncodedPicture | Missing:
     """Encode an image as an RGB PNG without metadata. Return `Missing` for a blank image.
 
-    Images with identical pixels have identical bytes.
+    Images with identical pixels are encoded as identical bytes.
     """
     if not _has_numbers(image):
         return Missing("blank_image", SINGLE_COLOR)
@@ -212,7 +208,7 @@ def _decoded(path: Path) -> EncodedPicture | Missing:
     # a JPEG with previews for other screens (MPO) contains the photo as its first image
     is_photo = header.format == "MPO"
     if getattr(header, "n_frames", 1) > 1 and not is_photo:
-        raise ValueError("askew does not read animations; save one image of it as PNG")
+        raise ValueError("askew does not read animations; save one frame as PNG")
     suffix = SUFFIXES["JPEG" if is_photo else str(header.format)]
     header.verify()
     with Image.open(io.BytesIO(data), formats=formats) as image:

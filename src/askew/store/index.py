@@ -37,7 +37,7 @@ SCHEMA = 3
 OLDER_SCHEMA = 2
 """Older schema that askew reads and converts.
 
-An index with this schema stores everything as text, and contains the vectors, too.
+An index with this schema stores everything as text, and also contains the vectors.
 """
 
 INDEX_TABLES = ("pictures", "planned", "answers", "reports", "files")
@@ -94,7 +94,7 @@ OLDER_DEFINITIONS = {
 """
 
 KnownRows = Callable[[], Iterable[tuple[str, Sequence[IndexRow]]]]
-"""Function that returns pairs of a table name and the initial rows of this table in a new index."""
+"""Function that returns the initial rows of a new index, as pairs of a table name and its rows."""
 
 IsUsable = Callable[[str, IndexRow], bool]
 """Function that decides whether a row found only in the journal is added to the index."""
@@ -239,7 +239,7 @@ class Index:
         self._append(table, rows, about)
 
     def remove(self, table: str, column: str, keys: Iterable[str]) -> None:
-        """Delete the rows with these keys in a column, and note the deletion in the journal."""
+        """Delete the rows whose column has one of these keys, and record this in the journal."""
         removals = [(table, column, key) for key in keys]
         with self.transaction():
             self._connect_journal()
@@ -247,7 +247,7 @@ class Index:
             self._append(REMOVED, removals)
 
     def compact(self) -> None:
-        """Remove rows from the journal that are no longer in the index.
+        """Remove from the journal all rows that are no longer in the index.
 
         The index is flushed to disk before the journal changes. No other process may write to the
         store at the same time.
@@ -315,7 +315,7 @@ class Index:
     def usable(
         self, lines: Iterable[tuple[str, Sequence[IndexRow]]]
     ) -> Iterator[tuple[str, Sequence[IndexRow]]]:
-        """Yield the rows of journal lines that may be added to a new index."""
+        """Yield those rows from journal lines that may be added to a new index."""
         for table, rows in lines:
             yield table, [row for row in rows if self._is_usable(table, row)]
 
@@ -411,7 +411,10 @@ class Index:
         return frozenset(_ids(self.select(query)))
 
     def known_ids(self, ids: Iterable[str]) -> set[str]:
-        """Return the given image ids that occur in the index. All rows must be intact."""
+        """Return the subset of these image ids that occurs in the index.
+
+        All rows must be intact.
+        """
         known = set[str]()
         for part in slices(list(ids), CHUNK):
             query = f"SELECT id FROM pictures WHERE id IN ({_marks(len(part))})"

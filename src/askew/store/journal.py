@@ -1,6 +1,6 @@
 """The journal of a store, a text file that records all changes to the index except vectors.
 
-A line has the form `CHECKSUM JSON`, where JSON is [table, rows, texts, facts about the rows]. In
+A line has the form `CHECKSUM JSON`, where JSON is [table, rows, texts, metadata for the rows]. In
 columns where the same strings recur, a row contains the position of its string in the list `texts`.
 Earlier versions did not write this list. A line whose table is `removed` lists deleted rows. Each
 line starts with a line break. This separates it from the previous line, which a power failure may
@@ -54,7 +54,7 @@ class JournalLine:
     text
         Text of the line without its checksum; empty for a damaged line.
     table, rows, about
-        Name of the table, the rows, and facts about the rows; empty for a damaged line.
+        Name of the table, the rows, and metadata for the rows; empty for a damaged line.
     is_intact
         False if the checksum is wrong, or if askew could not have written the content.
     is_complete
@@ -173,7 +173,7 @@ class Journal:
         write_stream(self.path, self._current_lines(current))
 
     def _current_lines(self, current: set[int] | None) -> Iterator[bytes]:
-        """Yield the intact lines, reduced to the rows to keep.
+        """Yield the intact lines, each with only the rows that are to be kept.
 
         If `current` is None, all rows are kept.
         """
@@ -225,7 +225,7 @@ def _shortened(table: str, row: IndexRow, texts: dict[object, int]) -> IndexRow:
 
 
 def _content(text: str) -> tuple[Any, Any, Any]:
-    """Return the table name, the rows, and the facts about the rows from a line.
+    """Return the table name, the rows, and the metadata for the rows from a line.
 
     Raises
     ------

@@ -51,13 +51,13 @@ def slot_key(
     path: str | None,
     settings: Mapping[str, Setting] | None = None,
 ) -> str:
-    """Return the hash that identifies an image in a run's plan for any revision of the model."""
+    """Return the hash that identifies an image in a run's plan for all revisions of the model."""
     changing = [dict(sorted(settings.items()))] if settings else []
     return _digest("slot", model_name, prompt, seed, path, *changing)
 
 
 def picture_seed(run_seed: int, prompt: str, k: int) -> int:
-    """Return the seed for image number `k` of a prompt, from 1 to 2**63 - 1.
+    """Return the seed, from 1 to 2**63 - 1, for image number `k` of a prompt.
 
     The seed does not depend on the model or its settings, so that paired images start from the same
     noise.
@@ -71,7 +71,7 @@ def question_hash(question: Question) -> str:
 
 
 def derived_seed(run_seed: int, *names: str) -> int:
-    """Return a seed for the random draws in one computation, from 1 to 2**63 - 1.
+    """Return a seed, from 1 to 2**63 - 1, for the random draws in one computation.
 
     Different names yield independent seeds.
     """
@@ -79,7 +79,7 @@ def derived_seed(run_seed: int, *names: str) -> int:
 
 
 def held_out_seed(run_seed: int) -> int:
-    """Return the run seed of held-out images, which do not affect the selection of prompts."""
+    """Return the run seed for held-out images, which do not affect the selection of prompts."""
     return derived_seed(run_seed, "fresh")
 
 

@@ -143,10 +143,10 @@ _GUARD = threading.Lock()
 class PartLocks:
     """Locks for pieces of work on a store.
 
-    To claim a piece, a process locks a byte of the lock file. These locks belong to the process.
-    The operating system releases all of them when the process closes any descriptor of the file,
-    and grants a process the same lock twice. All `PartLocks` objects in a process therefore share
-    one open file and one list of locked bytes.
+    To claim a piece of work, a process locks a byte of the lock file. These locks belong to the
+    process. The operating system releases all of them when the process closes any descriptor of the
+    file, and grants a process the same lock twice. All `PartLocks` objects in a process therefore
+    share one open file and one list of locked bytes.
 
     Parameters
     ----------

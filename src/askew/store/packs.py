@@ -6,7 +6,7 @@ same pack, so they need neither locks nor a shared index.
 A pack is an ordinary tar file with these members:
 
 - SHA256SUMS contains the checksums of the other members, for use with `sha256sum --check`.
-- manifest.json contains facts about the slice, and the position and size of each file below.
+- manifest.json contains metadata for the slice, and the position and size of each file below.
 - ID.png … are the images, named after their SHA-256.
 - vectors.f4 contains the vectors as 32-bit floating-point numbers.
 """
@@ -49,7 +49,7 @@ class DamagedPack(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ImagePack:
-    """Images of one slice, with facts and vectors recorded while the images were generated.
+    """Images of one slice, with metadata and vectors recorded while the images were generated.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class ImagePack:
     provenance
         Environment in which the images were generated.
     reports
-        Facts that a server reported about each image, keyed by image key.
+        Metadata that a server reported for each image, keyed by image key.
     seen
         Vectors computed during generation, keyed by image id and then by embedder fingerprint.
     """
@@ -199,7 +199,7 @@ def _refused_garbage() -> Iterator[None]:
     except (tarfile.TarError, EOFError) as error:
         raise DamagedPack("is not a complete tar file") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DamagedPack("contains facts that askew would not write") from error
+        raise DamagedPack("contains metadata that askew would not write") from error
 
 
 def _packed(

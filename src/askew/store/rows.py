@@ -43,7 +43,7 @@ COLUMNS = {table: _column_names(columns) for table, columns in TABLES.items()}
 
 
 def column_places(table: str, names: Sequence[str]) -> tuple[int, ...]:
-    """Return the positions that the named columns have in a table's rows."""
+    """Return the positions of the named columns in a table's rows."""
     return tuple(COLUMNS[table].index(name) for name in names)
 
 
@@ -65,7 +65,7 @@ IMAGE_ID = re.compile(r"[0-9a-f]{64}")
 """Pattern for the id of an image, which is its SHA-256."""
 
 MOST_REPORT = 100_000
-"""Maximum number of characters in the facts that a server reports about an image."""
+"""Maximum number of characters in the metadata that a server reports for an image."""
 
 IMAGE_SUFFIXES = frozenset(SUFFIXES.values())
 REASONS = frozenset(MISSING_REASONS)
@@ -91,7 +91,7 @@ def _ascii_content(table: str, row: Sequence[object]) -> bytes | None:
 
 
 def _content(value: object) -> bytes:
-    """Return a value as bytes, with its length in bytes in front."""
+    """Return a value as bytes, preceded by its length in bytes."""
     data = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
     return b"%d:%b" % (len(data), data)
 
@@ -192,4 +192,4 @@ CHECKS: Mapping[str, Callable[..., bool]] = {
     "vectors": _is_vector,
     REMOVED: _is_removal,
 }
-"""Function for each table that checks whether the values in a row are permitted."""
+"""For each table, a function that checks whether the values in a row are permitted."""

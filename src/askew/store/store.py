@@ -2,15 +2,15 @@
 
 A store is a folder with these files and subfolders:
 
-- index.sqlite contains metadata of every image.
+- index.sqlite contains metadata for every image.
 - vectors.sqlite contains the image vectors.
-- journal.jsonl contains the same facts as the index, with one line per batch.
+- journal.jsonl contains the same metadata as the index, with one line per batch.
 - users.lock is the file that commands lock while they use the store.
 - pictures/ab/ab12….png are the image files, named after their SHA-256.
 - quarantine/ contains damaged files that askew moved there.
 - incoming/ contains files that are still being written.
 - turns.lock is the file in which processes lock the pieces of work in progress.
-- completions/ab/ab12….json are answers of language models, named after the hash of the request.
+- completions/ab/ab12….json are answers from language models, named after the hash of the request.
 - iti-gen/ab12… are saved states of token learning, named after the hash of the training data.
 """
 
@@ -314,7 +314,7 @@ class Store:
         """Store the outcomes of image requests, and return the outcomes now in the store.
 
         If another process has already stored an intact image for a request, that image is kept. For
-        a collection's image file, new facts replace earlier facts.
+        an image file in a collection, new metadata replaces earlier metadata.
 
         Parameters
         ----------
@@ -323,7 +323,8 @@ class Store:
         outcomes
             For each request, the image, or `Missing` with the reason why there is no image.
         provenance
-            Description for the journal of the environment in which the images were generated.
+            Description of the environment in which the images were generated. It is recorded in the
+            journal.
         seen
             For each image, the vectors computed during its generation, keyed by embedder
             fingerprint.
@@ -406,7 +407,7 @@ class Store:
             self.put_vectors(fingerprint, of_fingerprint)
 
     def put_reports(self, reports: Mapping[str, Mapping[str, Setting]]) -> None:
-        """Store facts that a server reported about images, keyed by image key.
+        """Store the metadata that a server reported for images, keyed by image key.
 
         Call this method before the images are stored. Empty reports, and reports about images that
         are already in the store, are skipped.
@@ -424,11 +425,11 @@ class Store:
             self.index.record("reports", rows)
 
     def reports(self, keys: Iterable[str]) -> dict[str, Mapping[str, Setting]]:
-        """Return the facts that servers reported about images, keyed by image key."""
+        """Return the metadata that servers reported for images, keyed by image key."""
         return {key: json_value(report) for key, report in self.index.rows("reports", "key", keys)}
 
     def digests(self, paths: Iterable[str]) -> dict[str, FileDigest]:
-        """Return the stored file hashes from a collection, keyed by path."""
+        """Return the stored hashes of a collection's image files, keyed by path."""
         rows = self.index.rows("files", "path", filter(_is_unicode, paths))
         return {path: FileDigest._make(digest) for path, *digest in rows}
 
@@ -561,7 +562,7 @@ class Store:
         return ids, sorted([*deletable, *aside])
 
     def _journaled(self, ids: Set[str]) -> set[str]:
-        """Return the given image ids that occur in the journal."""
+        """Return the subset of these image ids that occurs in the journal."""
         journaled = set[str]()
         for table, rows in self.journal.rows() if ids else ():
             if table == "pictures":
@@ -752,9 +753,9 @@ class Store:
         return [
             f"the index was rebuilt: {', '.join(counts)}",
             f"damaged images moved to quarantine: {damaged}",
-            f"images without a file, which the next run will make again: {gone}",
-            f"damaged progress of token learning moved to quarantine: {len(states)}",
-            f"damaged answers of language models moved to quarantine: {len(answers)}",
+            f"images without a file, which the next run will generate or import again: {gone}",
+            f"damaged saved states of token learning moved to quarantine: {len(states)}",
+            f"damaged answers from language models moved to quarantine: {len(answers)}",
         ]
 
     def _set_damaged_aside(self) -> int:

@@ -1,8 +1,8 @@
 """The exact distribution of studio portraits, which defines the studio's planted bias.
 
-The distribution is a log-linear network. Given the values of its parents, each attribute has
-P ∝ exp(bias · θ). At bias 0, the attributes are uniform and independent. At bias 1, they are
-stereotyped. For gender given the occupation, θ is the log-odds of the share of women. This share
+The distribution is a log-linear network. Given the values of its parents, each attribute has P ∝
+exp(bias · θ). At bias 0, the attributes are uniform and independent. At bias 1, they follow
+stereotypes. For gender given the occupation, θ is the log-odds of the share of women. This share
 rises linearly from .05 for the first occupation to .95 for the last. planted.toml contains all
 other θ. All attributes are conditioned on the content of the prompt (by Bayes' theorem), as in a
 model that is trained on captioned images.

@@ -1,9 +1,10 @@
 """Attributes, values and occupations that studio portraits can show.
 
-The occupations come from five papers: 26 from BiasConnect, 20 from BiasMap, 11 from TIBET, 10 and 4
-from the study of downstream tasks, and 40 from MineTheGap. The order of the occupations defines the
-planted bias: at bias 1, the share of women rises linearly from .05 for the first occupation to .95
-for the last. The order follows common stereotypes and says nothing about any real occupation.
+The occupations come from five papers: 26 from BiasConnect, 20 from BiasMap, 11 from TIBET, two
+lists of 10 and 4 from the study of downstream tasks, and 40 from MineTheGap. The order of the
+occupations defines the planted bias: at bias 1, the share of women rises linearly from .05 for the
+first occupation to .95 for the last. The order follows common stereotypes and says nothing about
+any real occupation.
 """
 
 from collections.abc import Mapping
@@ -38,13 +39,14 @@ OF_ANY_SCENE = frozenset(("environment", "style"))
 class Scene:
     """Content of a drawing, without the random variation (jitter) that the seed adds.
 
-    The attributes that are not listed below have values from `ATTRIBUTES`. A blind person wears
-    dark glasses, so `glasses` must then be "no glasses".
+    Attributes that are not listed below take their values from `ATTRIBUTES`. If `disability` is
+    "blind", the person wears dark glasses, and `glasses` must be "no glasses".
 
     Attributes
     ----------
     occupation : str, optional
-        Name of the occupation. None for a person without the sign of an occupation.
+        Name of the occupation. None for a person who is drawn without an occupation's card,
+        headwear and accent.
     person : bool
         False for an empty scene, in which only `environment` and `style` are visible.
     """

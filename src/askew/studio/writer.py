@@ -15,7 +15,8 @@ _OTHER_NAMES = frozenset(
 def knows(text: str) -> bool:
     """Check whether the studio can show the content of a text.
 
-    The result is False for other names of an occupation, because the studio draws them all alike.
+    The result is False for aliases of an occupation, because the studio draws all names of an
+    occupation alike.
 
     Parameters
     ----------

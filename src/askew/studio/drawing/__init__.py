@@ -40,7 +40,7 @@ class Drawing:
     masks : mapping to array of bool, (128, 128)
         Mask of the pixels that show each part, keyed by the part's name. The parts are head (face,
         hair, headwear, glasses and hearing aid), face (skin and features of the face, and clear
-        glasses), skin (head, neck and hand without the features of the face), hair, clothes, sign
+        glasses), skin (of head, neck and hand, without the facial features), hair, clothes, sign
         (card, headwear and accent), pin, and backdrop.
     """
 

@@ -25,7 +25,10 @@ SCALE = 3
 STEPS = 5
 
 PARTS = "backdrop chair hair skin face clothes neck lens aid cane pin sign headwear".split()
-"""Parts that a pixel can show. "face" means the features on the skin, "neck" the skin below the head."""
+"""Parts that a pixel can show.
+
+"face" means the facial features, and "neck" means the skin below the head.
+"""
 
 
 @lru_cache(maxsize=64)
@@ -72,7 +75,7 @@ def _catmull_rom(t: float) -> tuple[float, float, float, float]:
 
 @lru_cache(maxsize=64)
 def _taper(samples: int, ends: float) -> Complexes:
-    """Return half the relative width along a stroke: 1/2 in the middle, `ends`/2 at both ends.
+    """Return half the relative width along a stroke: 1/2 in the middle, and `ends`/2 at the ends.
 
     The widths are complex numbers, rotated by 90 degrees from the direction of the stroke.
     """
@@ -165,8 +168,8 @@ class Canvas:
     def stroke(self, points: Sequence[Point], width: float, fill: Color, ends: float = 1.0) -> None:
         """Draw a smooth open line.
 
-        The line tapers toward both ends. `ends` is the share of the width that remains there. If
-        `ends` is 1, the line does not taper and its ends are round.
+        The line tapers toward both ends. `ends` is the share of the width that remains at the ends.
+        If `ends` is 1, the line does not taper and its ends are round.
         """
         weights, slopes = _open_spline(len(points))
         through = _complex(points)

@@ -1,7 +1,7 @@
 """Draw figures, which are described in data files and consist of shapes.
 
-Shapes refer to colors by name. Their sizes refer to measures of the person on whom the figure is
-drawn.
+Shapes refer to colors by name. Their sizes are relative to measures of the person on whom the
+figure is drawn.
 """
 
 import re
@@ -22,7 +22,10 @@ _TERM = re.compile(r"([-+]?[\d.]*)([a-z]*)")
 _AREAS = {"P": Canvas.polygon, "S": Canvas.blob, "M": Canvas.symmetric}
 
 Term = tuple[float, str]
-"""Factor, and name of the measure that it multiplies. With an empty name, it is a constant."""
+"""A factor, and the name of the measure that it multiplies.
+
+If the name is empty, the term is constant.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +131,10 @@ def shapes(text: str) -> tuple[Shape, ...]:
     For a stroke, the width may be followed by a slash and the share of the width that remains at
     the stroke's ends.
 
-    The letters B (box), O (ellipse) and R (ring) need few numbers. A box has left, top, right and
-    bottom. An ellipse or ring has the x and y of its center, and one or two radii. The other
-    letters need a list of points: P (polygon), S (smooth blob), M (symmetric blob, given by the
-    points of its right half), L (line) and C (smooth curve).
+    The letters B (box), O (ellipse) and R (ring) take only a few numbers. A box has left, top,
+    right and bottom. An ellipse or ring has the x and y of its center, and one or two radii. The
+    other letters take a list of points: P (polygon), S (smooth blob), M (symmetric blob, given by
+    the points of its right half), L (line) and C (smooth curve).
 
     Parameters
     ----------
@@ -162,7 +165,7 @@ def _shape(kind: str, color: str, *words: str) -> Shape:
 
 
 def _terms(word: str) -> tuple[Term, ...]:
-    """Parse a sum of terms. In a term that has no factor, the factor is 1."""
+    """Parse a sum of terms. If a term has no factor, the factor is 1."""
     terms = []
     for factor, measure in _TERM.findall(word)[:-1]:
         number = f"{factor}1" if factor in ("", "-", "+") else factor

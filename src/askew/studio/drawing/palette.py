@@ -48,7 +48,7 @@ def lighter(color: Color, share: float) -> Color:
 
 
 def pick(options: Sequence[Color], position: float) -> Color:
-    """Return the option at a relative position in [0, 1) in the list of color options."""
+    """Return a color from a list of options, given its relative position in the list, in [0, 1)."""
     return options[int(position * len(options))]
 
 
@@ -85,7 +85,7 @@ def skin(lightness: float) -> Mapping[str, Color]:
 
 
 def _lab(lightness: float, a: float, b: float) -> Color:
-    """Convert a CIELAB color (D65) to 8-bit sRGB. Values out of range are clipped."""
+    """Convert a CIELAB color (D65) to 8-bit sRGB. Values outside the sRGB range are clipped."""
     fy = (min(lightness, 97.0) + 16) / 116
     x, y, z = (
         white * (f**3 if f > 6 / 29 else 3 * (6 / 29) ** 2 * (f - 4 / 29))

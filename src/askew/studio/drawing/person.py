@@ -192,7 +192,7 @@ def _front_hair(canvas: Canvas, look: Look) -> None:
 
 @lru_cache
 def worn(occupation: str | None, place: str) -> tuple[tuple[Color, tuple[Shape, ...]], ...]:
-    """Return the workwear that people of an occupation wear over face, torso or neck.
+    """Return the workwear that people in an occupation wear over the face, torso or neck.
 
     Parameters
     ----------
