@@ -74,7 +74,7 @@ class Reference:
         Raises
         ------
         UsageError
-            If the shares name values that the axis does not have.
+            If there are shares for values that the axis does not have.
         """
         named = [
             subject
@@ -97,7 +97,10 @@ class Reference:
 
 
 def _names(prompt: str, subject: str) -> bool:
-    """Check whether a prompt contains a subject as whole words. All prompts contain ""."""
+    """Check whether the words of a subject occur in a prompt as whole words.
+
+    All prompts contain "".
+    """
     return not subject or contains_word(prompt, subject)
 
 
@@ -118,7 +121,7 @@ def read_reference(name: str) -> Reference:
     table = csv.DictReader(_table_text(name).splitlines())
     columns = list(table.fieldnames or ())
     if not {"axis", "value", "share"} <= set(columns):
-        raise UsageError(f"{name} lacks a column. It needs the columns axis, value and share")
+        raise UsageError(f"{name} lacks a column. The columns axis, value and share are needed")
     subject = next((column for column in SUBJECT_COLUMNS if column in columns), "")
     shares: dict[str, SharesByAxis] = {}
     for number, row in enumerate(table, start=2):

@@ -45,7 +45,7 @@ class Scoring:
     level : float
         Confidence level of the intervals, in (0, 1).
     variant : "paper" or "code"
-        Formulas in the paper, or in the authors' public code.
+        Whether to use the formulas in the paper or in the authors' public code.
     """
 
     instrument: str
@@ -56,7 +56,7 @@ class Scoring:
 
     @classmethod
     def of(cls, plan: Plan, instrument: str | None = None) -> Self:
-        """Return the scoring settings of a plan. By default, the instrument is the plan's first."""
+        """Return the scoring settings of a plan. By default, its first instrument is used."""
         return cls(
             instrument=instrument or plan.vqa[0],
             seed=plan.seed,
@@ -71,7 +71,7 @@ class Scoring:
         return {"draws": self.draws, "level": self.level}
 
     def rng(self, *names: str) -> np.random.Generator:
-        """Return the random generator for one computation, which is independent of all others."""
+        """Return a random generator that is independent of the generators with other names."""
         return np.random.default_rng(derived_seed(self.seed, *names))
 
 
@@ -89,7 +89,7 @@ def or_missing(
     compute
         Function that is called with `arguments` and `settings`, and may raise NotEnoughData.
     reason, detail
-        Reason and detail of the Missing. By default, the detail is the error message.
+        Reason and detail of the returned Missing. By default, the detail is the error message.
     """
     try:
         return compute(*arguments, **settings)

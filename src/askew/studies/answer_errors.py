@@ -32,7 +32,7 @@ Errors = Literal["answers", "captions", "both"]
 
 @dataclass(frozen=True, slots=True)
 class PossibleAnswers:
-    """Possible answers of an instrument to each question about the images of a prompt.
+    """Answers that an instrument may give to each question about a prompt's images.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class PossibleAnswers:
         return [of_set / codes.shape[1] for of_set, codes in zip(merged, sets, strict=True)]
 
     def _occurrences(self, codes: Codes) -> NDArray[np.int64]:
-        """Return the number of times each concept occurs in a set, of shape (runs, concepts)."""
+        """Count each concept's occurrences in a set; return an array of shape (runs, concepts)."""
         runs = len(codes)
         first = np.cumsum(self.sizes) - self.sizes
         total = self.counts.shape[0]
@@ -103,7 +103,7 @@ class AnsweredSets:
     Attributes
     ----------
     possible : PossibleAnswers
-        Possible answers, which the codes refer to.
+        Possible answers, to which the codes refer.
     codes : mapping of set to array of int, (images, questions)
         Code of each answer, keyed by the name of the image set. Only images that have answers to
         all questions have a row.
@@ -152,7 +152,7 @@ class Ranking:
 
 
 def ranking(changes: Sequence[SimulatedAxis], variant: Variant) -> Ranking | None:
-    """Compare the rankings of axes by MAD before and after errors; None for fewer than two axes.
+    """Compare how MAD ranks the axes before and after errors; None for fewer than two axes.
 
     Parameters
     ----------
@@ -181,11 +181,11 @@ def answered_sets(
     sets
         Image sets: the baseline set, followed by the counterfactual sets.
     axes
-        Axes whose answers become concepts.
+        Axes from whose answers concepts are extracted.
     scoring
         Instrument whose answers are encoded, and variant of the scores.
     own_concepts
-        True if captions do not become concepts.
+        True if no concepts are extracted from captions.
     """
     texts = texts_of_sets(without_captions(sets) if own_concepts else sets, axes, scoring)
     columns = texts[0].columns

@@ -306,7 +306,7 @@ def _write_zip(folder: Path, output: Path) -> None:
 
 
 def is_evidence(path: Path) -> bool:
-    """Check whether a path is an evidence pack, which is a zip file or contains evidence.json."""
+    """Check whether a path is an evidence pack: a zip file, or a folder with evidence.json."""
     if path.is_dir():
         return (path / EVIDENCE_FILE).exists()
     return path.suffix == ".zip" and is_regular(path)

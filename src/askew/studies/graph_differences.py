@@ -1,7 +1,7 @@
 """Compute the differences between the interaction graphs of several models.
 
-The images of runs with the same seeds are slightly correlated, but intervals are computed as if the
-runs were independent.
+Images from the same seeds are slightly correlated between runs, but askew computes intervals as if
+the runs were independent.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -21,7 +21,7 @@ LEVEL = 0.6
 """Strength of the shading that marks an association as significantly different."""
 
 Pair = tuple[str, str]
-"""The axis with counterfactuals, and the axis that is compared."""
+"""The axis whose value counterfactual prompts state, and the axis on which images are compared."""
 
 
 def first_screen(
@@ -73,7 +73,7 @@ def first_screen(
 def _rows(
     changes: Sequence[AssociationChange], pairs: Sequence[Pair], compared: Sequence[str]
 ) -> list[b.MatrixRow]:
-    """Return a row for each pair, with the associations in the first and the compared runs."""
+    """Return a row per pair, with its association in the first run and in each compared run."""
     by_place = {(change.run, change.source, change.target): change for change in changes}
     rows = []
     for source, target in pairs:
@@ -90,7 +90,7 @@ def _edge(is_edge: bool) -> str:
 
 
 def _later_cell(change: AssociationChange | None) -> b.MatrixCell:
-    """Return the association in a later run, shaded if it differs significantly from the first."""
+    """Return a later run's association, shaded if it differs significantly from the first run's."""
     if change is None:
         return b.MatrixCell(ABSENT)
     edge = _edge(change.later_edge)

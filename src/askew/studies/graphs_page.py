@@ -145,7 +145,7 @@ def difference_sentences(runs: Runs, differences: ModelGraphs) -> Iterator[str]:
 def _association_sentences(
     run: str, first: str, associations: Sequence[AssociationChange]
 ) -> Iterator[str]:
-    """Yield a sentence on how many pairs differ, and one on how many edges both runs share.
+    """Yield a sentence on how many pairs differ, and a sentence on how many edges both runs share.
 
     The second sentence is left out if neither run has an edge.
     """

@@ -228,8 +228,8 @@ def sensitivity(
     Raises
     ------
     UsageError
-        If the folder contains no finished audit, if the store lacks its images or answers, or if
-        the errors should affect captions but the audit does not use captions.
+        If the folder contains no finished audit, if images or answers are missing from the store,
+        or if the errors should affect captions but the audit does not use captions.
     """
     result = load(run, store)
     if not isinstance(result.plan, AuditPlan):
@@ -308,7 +308,7 @@ def changes_by_rate(
 def _scored_units(
     prompt: PromptPlan, sets: Sequence[ObservedSet], plan: AuditPlan
 ) -> list[ScoredUnit]:
-    """Return one unit with the sets of all axes, or one per axis if concepts are kept separate."""
+    """Return a unit with the sets of all axes, or a unit per axis if concepts are kept separate."""
     axes = [axis.axis() for axis in prompt.axes]
     if plan.concepts == "all":
         return [_scored_unit(sets, axes, plan)]

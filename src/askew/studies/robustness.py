@@ -216,8 +216,8 @@ def robustness(
     Raises
     ------
     UsageError
-        If the folder does not contain a run of `askew interact`, or if the store lacks the run's
-        images or answers.
+        If the folder does not contain a run of `askew interact`, or if images or answers of the run
+        are missing from the store.
     NotEnoughData
         If no prompt has a graph.
     """

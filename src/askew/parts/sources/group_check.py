@@ -56,8 +56,8 @@ def checked_pictures(
     Images are replaced only if an instrument labels them.
 
     A generated image that shows another group is replaced with an extra image that shows the right
-    group or, if none is left, with `Missing`. Given images are all kept. askew adds a warning to
-    the run if too few images show a group.
+    group or, if none is left, with `Missing`. If the images were given, all of them are kept. askew
+    adds a warning to the run if too few images show a group.
 
     Returns
     -------
@@ -180,7 +180,7 @@ class GroupPool:
     labels: LabelsByAxis
 
     def shows(self, picture: Outcome) -> bool | None:
-        """Check whether an image's labels match the name of the group; None if it is unlabeled."""
+        """Check whether an image's labels match the name of the group; None without labels."""
         if isinstance(picture, Missing):
             return None
         verdicts = []
@@ -198,7 +198,7 @@ class GroupPool:
         return wrong - in_reserve
 
     def chosen(self, keep_all: bool) -> list[Outcome]:
-        """Return the requested images, after the replacement of images that show another group.
+        """Return the requested images, after replacing images that show another group.
 
         If `keep_all` is True, no image is replaced.
         """
@@ -212,7 +212,7 @@ class GroupPool:
         ]
 
     def entry(self, chosen: Sequence[Outcome], level: float) -> GroupCheck:
-        """Return the result of the group check, from counts of the images that show the group."""
+        """Compute the result of the group check from the number of images that show the group."""
         verdicts = [
             self.shows(picture) for picture in self.pictures if isinstance(picture, Picture)
         ]

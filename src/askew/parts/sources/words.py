@@ -24,7 +24,7 @@ def group_check_warnings(entries: Sequence[GroupCheck], given: bool) -> list[str
     given
         True if the images were given, so that askew keeps all of them.
     """
-    consequence = "askew leaves out the others"
+    consequence = "askew leaves out the other images"
     if given:
         consequence = "askew keeps all of them, because they were given as images of this group"
     warnings = []
@@ -47,7 +47,7 @@ def group_check_section(entries: Sequence[GroupCheck]) -> Section:
 
 
 def group_check_fact(entries: Sequence[GroupCheck]) -> tuple[str, ...]:
-    """Return a phrase on the group check for the top of a page; empty without labels."""
+    """Return a phrase on the group check for the top of a page; empty if no image is labeled."""
     shares = [entry.share for entry in entries if isinstance(entry.share, Estimate)]
     if not shares:
         return ()

@@ -24,14 +24,14 @@ LARGEST_LIST = 12
 
 @dataclass(frozen=True)
 class AxisRatings:
-    """Labels on one axis that several raters gave to images.
+    """Labels that several raters gave to images on one axis.
 
     Attributes
     ----------
     axis
         The axis.
     instrument
-        Name of the instrument that answers with the majority of the raters.
+        Name of the instrument that returns the label given by the majority of the raters.
     raters
         Names of the raters.
     labels
@@ -64,7 +64,7 @@ class RaterAgreement:
     Attributes
     ----------
     axis, instrument : str
-        Axis, and instrument that answers with the majority of the raters.
+        Axis, and instrument that returns the label given by the majority of the raters.
     raters : tuple of str
         Names of the raters.
     coefficient : str
@@ -76,7 +76,7 @@ class RaterAgreement:
     unanimous : int
         Number of images that have two or more labels, all of which are the same.
     no_majority : int
-        Number of images to which no more than half of the raters gave the same label.
+        Number of images for which no label was given by more than half of the raters.
     split : tuple of str
         IDs of the first images without a majority.
     votes : mapping of rater to mapping of label to int
@@ -189,7 +189,7 @@ def _shares_of_votes(labels: Iterable[Sequence[Answer]], values: Sequence[str]) 
 
 
 def agreement_table(entries: Sequence[RaterAgreement]) -> b.Table:
-    """Return a table of agreement, images without a majority, and shares on each axis."""
+    """Return a table with the agreement, images without a majority, and shares for each axis."""
     rows: list[tuple[b.Content, ...]] = []
     for entry in entries:
         shares = [f"{percent(share)} {value}" for value, share in entry.shares_of_votes.items()]
@@ -205,7 +205,7 @@ def agreement_table(entries: Sequence[RaterAgreement]) -> b.Table:
         )
     raters = plural(len(entries[0].raters), "rater")
     return b.Table(
-        f"Agreement of {raters} (Cohen's κ of two, Krippendorff's α of more; 0 by chance)",
+        f"Agreement between {raters} (Cohen's κ for two, Krippendorff's α for more; 0 by chance)",
         ("axis", "agreement", "equal labels", "no majority", "shares of all labels"),
         tuple(rows),
     )

@@ -23,7 +23,7 @@ GROUPS_AT_HEAD = 10
 """Maximum number of visible groups per axis if there are several prompts or conditions."""
 
 AXES_AT_HEAD = 2
-"""Number of axes whose groups are visible. The groups of other axes are folded."""
+"""Number of axes whose groups are visible. The groups of other axes are collapsed."""
 
 Link = Callable[[SetShares], str]
 
@@ -54,7 +54,7 @@ def value_group(
 def folded(
     caption: str, groups: Sequence[b.ValueGroup], heading: str, most: int, rest: str = ""
 ) -> Iterator[b.Block]:
-    """Yield a chart of the first groups, and a folded chart of the remaining groups.
+    """Yield a chart of the first groups, and a collapsed chart of the remaining groups.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def folded(
     most
         Maximum number of groups that stay visible.
     rest
-        Caption of the folded chart. By default, it is derived from `caption`.
+        Caption of the collapsed chart. By default, it is derived from `caption`.
     """
     value = common_value(groups)
     if groups[:most]:
@@ -126,7 +126,7 @@ def seen(entries: Sequence[SetShares], link: Link = _link_to_prompt) -> list[b.B
     """Return charts of the shares in all sets.
 
     A single set gets one chart of all axes. Several sets get a chart per axis, with a row for each
-    prompt and condition. Charts of further instruments are folded.
+    prompt and condition. Charts of further instruments are collapsed.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def seen(entries: Sequence[SetShares], link: Link = _link_to_prompt) -> list[b.B
 def together(entries: Sequence[SharesOverPrompts], link: str | None = None) -> list[b.Block]:
     """Return charts of the shares in all prompts together.
 
-    Charts of further instruments are folded.
+    Charts of further instruments are collapsed.
 
     Parameters
     ----------
@@ -377,7 +377,7 @@ def confusion(entry: Confusion) -> b.Table:
 def labelers(entries: Sequence[Confusion], level: float) -> b.Table:
     """Return a table of how often each instrument's labels agree with true values on each axis.
 
-    Each share of agreement has a Wilson interval. Missing labels are left out of it.
+    Each share of agreement has a Wilson interval. The shares exclude images without a label.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def confusions(
     sets: Mapping[str, Sequence[ObservedSet]],
     instruments: Sequence[str],
 ) -> tuple[Confusion, ...]:
-    """Compare each instrument's labels with the first human labels, on axes that have both.
+    """Compare each instrument's labels with the first set of human labels, on axes that have both.
 
     The result is empty if there are no human labels.
     """
@@ -123,7 +123,7 @@ def sampled_errors(
     sets: Iterable[ObservedSet],
     instruments: Mapping[str, VQA],
 ) -> Errors:
-    """Return the errors of instruments, as measured with human labels of a sample of the images.
+    """Estimate the errors of instruments from human labels for a sample of the images.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def instrument_errors(
     sets: Mapping[str, Sequence[ObservedSet]],
     entries: Iterable[Confusion],
 ) -> Errors:
-    """Return the error counts of instruments: measured ones, or else those that they report.
+    """Return the error counts of instruments: measured counts or, if none, reported counts.
 
     Parameters
     ----------
@@ -222,5 +222,5 @@ def calibration(name: str, instrument: object, axes: Iterable[Axis]) -> Errors:
 
 
 def closed_axes(prompts: Sequence[PromptPlan]) -> dict[str, Axis]:
-    """Return the axes of the prompts that have known values, keyed by name."""
+    """Return the prompts' axes that have known values, keyed by name."""
     return {axis.name: axis.axis() for prompt in prompts for axis in prompt.closed}

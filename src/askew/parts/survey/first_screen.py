@@ -61,7 +61,7 @@ def images_by_label(
     Parameters
     ----------
     media
-        Run that holds the images.
+        Run that contains the images.
     image_set
         The image set.
     entry
@@ -93,7 +93,7 @@ def label_column(
     Parameters
     ----------
     media, image_set, entry
-        Run that holds the images, image set, and shares of the set on an axis.
+        Run that contains the images, image set, and shares of the set on an axis.
     label, note
         Name of the set, and small text after the name.
     most
@@ -141,7 +141,7 @@ def shots_by_label(
     Parameters
     ----------
     media, image_set, axis
-        Run that holds the images, the set, and the axis of the labels.
+        Run that contains the images, the set, and the axis of the labels.
     most
         Number of images.
     place
@@ -170,7 +170,7 @@ def prompt_matrix(
     Parameters
     ----------
     media
-        Run that holds the images.
+        Run that contains the images.
     entries
         Shares from the first instrument's labels.
     image_sets

@@ -239,7 +239,7 @@ def request_sentence(entry: Following) -> str:
 
 
 def request_blocks(entries: Sequence[Following], name: str = "") -> Iterator[b.Block]:
-    """Yield a list with the requested values and how many images follow, per prompt and axis.
+    """Yield a list of the requested values and how many images show them, per prompt and axis.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ def _settings_by_instrument(
         if not owners or (len(owners) > 1 and not colon):
             known = ", ".join(f"{_provider(name)}:{setting}" for name in assigned)
             raise UsageError(
-                f"--vqa-arg {key}={value} does not name its instrument. "
+                f"--vqa-arg {key}={value} does not state which instrument it sets. "
                 f"Known: {known or 'none, because labels have no settings'}"
             )
         for name in owners:

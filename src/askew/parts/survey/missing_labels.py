@@ -128,10 +128,7 @@ def _tables_of_people(confusions: Iterable[Confusion]) -> Iterator[CountsOfSets]
 
 
 def _distinct(tables: Iterable[CountsOfSets]) -> list[CountsOfSets]:
-    """Return the tables.
-
-    Return the tables, but only the first of those that differ only in the labeled axis.
-    """
+    """Return the tables, leaving out tables that repeat an earlier table for another axis."""
     distinct: dict[object, CountsOfSets] = {}
     for identifiers, counts in tables:
         others = tuple(text for name, text in identifiers.items() if name != "labeled")

@@ -44,8 +44,9 @@ class SharesOverPrompts(SetShares):
     prompts : int
         Number of prompts with labeled images.
     independent_images : int
-        Number of independent images that would have the same sampling error. This number is smaller
-        than the number of images if the shares differ between prompts by more than chance.
+        Effective sample size: number of independent images that would have the same sampling error.
+        This number is smaller than the number of images if the shares differ between prompts more
+        than expected by chance.
     """
 
     prompts: int = 0

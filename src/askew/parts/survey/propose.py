@@ -32,7 +32,7 @@ EXAMPLE_PROMPT = "a photo of a nurse"
 
 @dataclass(slots=True)
 class PlanDraft:
-    """Facts about a plan that are not part of the plan.
+    """Information about a plan that the plan itself does not contain.
 
     Attributes
     ----------

@@ -106,7 +106,7 @@ class SurveyReader:
         return questions
 
     def unmade(self, model: Model, prompt: PromptPlan, images: int) -> Work:
-        """Return the work to generate and label images of a prompt that do not exist yet."""
+        """Return the work needed to generate and label a number of new images of a prompt."""
         return unmade(
             model, images, [len(self.questions(prompt, name)) for name in self.instruments]
         )
@@ -240,7 +240,7 @@ def surveyed(
     embedder: Embedder | None = None,
     other_sources: Iterable[str] = (),
 ) -> SurveyData:
-    """Return the data of a survey, and warn of unsuitable words and instruments.
+    """Return the data of a survey, and warn about unsuitable words and instruments.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def _picture_sets(observed: Observed) -> list[PictureSet]:
 
 
 def _first_labels(observed: ObservedSet, most: int) -> dict[str, tuple[str | None, ...]]:
-    """Return the first instrument's labels of the first distinct images of a set."""
+    """Return the first instrument's labels for the first distinct images in a set."""
     if not observed.values:
         return {}
     first_instrument = next(iter(observed.values))

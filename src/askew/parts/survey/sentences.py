@@ -1,4 +1,4 @@
-"""Sentences about shares. The sentences claim no more than the test and the interval allow."""
+"""Sentences about shares. No sentence claims more than the test and the interval show."""
 
 from collections.abc import Iterable, Mapping
 
@@ -51,7 +51,7 @@ def verdict_with_q(entry: SetShares) -> str:
 
 
 def _not_significant(entry: SetShares) -> str:
-    """Return the verdict on a set that is not significant.
+    """Return a text for the verdict on a set whose deviation is not significant.
 
     The text explains why an interval may seem to disagree with the verdict.
     """
@@ -263,7 +263,7 @@ def difference_sentence(entry: SharesDifference) -> str | None:
 def stop_sentences(
     sizes: Iterable[int], undecided: int, noun: str, most: str, caution: str
 ) -> list[str]:
-    """Return sentences on how many images sets needed if images were added until a verdict.
+    """Return sentences on how many images each set needed to reach a verdict.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ def stop_sentences(
     most
         Phrase for the maximum number of images per set, such as "400 images".
     caution
-        Sentence that states what the lack of a verdict does not mean.
+        Sentence that states what a missing verdict does not mean.
     """
     sentences = []
     reached = sorted(set(sizes))

@@ -83,7 +83,7 @@ class Trial:
         ]
 
     def worst_case_p_values(self, entry: SetShares) -> list[float] | None:
-        """Return the p-value of each look in the worst case of missing labels.
+        """Return the p-value of each look in the worst case for the missing labels.
 
         The result is None if no label is missing.
         """

@@ -107,8 +107,8 @@ class SetShares:
     reference_images : int or None
         Number of images from which the reference was computed. None if it is exact.
     total_variation : Estimate, Missing or None
-        On an ordinal axis, the deviation computed without regard to the order of the values, which
-        can detect a peak in the middle.
+        On an ordinal axis, the deviation computed without regard to the order of the values. This
+        deviation can reveal a peak in the middle.
     reasons : tuple of MissingItem
         Examples of images without a label, at most five per reason.
     """
@@ -364,7 +364,7 @@ def _bounds(
 def differences(
     sets: Sequence[ObservedSet], plan: AxisPlan, prompt: str, scoring: Scoring
 ) -> list[SharesDifference]:
-    """Estimate the difference between the sets of each labeled pair. q-values are added later."""
+    """Estimate the difference between each pair of labeled sets. q-values are added later."""
     entries = []
     for first, second in combinations(sets, 2):
         entry = _difference(first, second, plan, prompt, scoring)

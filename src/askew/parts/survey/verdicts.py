@@ -105,7 +105,7 @@ def survey_shares(
 def _by_instrument(
     plan: Plan, prompt: PromptPlan, observed: ObservedSet, axis: AxisPlan, errors: Errors
 ) -> Iterator[SetShares]:
-    """Yield the shares in an image set, as labeled by each instrument."""
+    """Yield the shares in an image set, computed from each instrument's labels."""
     for instrument in dict.fromkeys(plan.vqa):
         known = errors.get((instrument, axis.name))
         yield shares(observed, axis, prompt.text, Scoring.of(plan, instrument), known)
@@ -114,7 +114,7 @@ def _by_instrument(
 def with_counterfactual_sets(
     judged: JudgedShares, plan: Plan, observed: Observed, errors: Errors
 ) -> JudgedShares:
-    """Return judged shares of baseline sets, with the shares of counterfactual sets added.
+    """Add the shares of counterfactual sets to the shares and verdicts of baseline sets.
 
     Counterfactual sets have no verdict, so the verdicts do not change.
 
@@ -238,7 +238,7 @@ def _with_q_values(entries: Sequence[SetShares], known_errors: Errors) -> list[S
 
 
 def _worst_case_p(verdict: Verdict) -> float:
-    """Return the larger p-value: for the labeled images, or for the worst case."""
+    """Return the larger of two p-values: for the labeled images, and for the worst case."""
     return max(verdict.p, verdict.worst_case_p or 0.0)
 
 
@@ -338,7 +338,8 @@ def holds_in_worst_case(entry: SetShares) -> bool | None:
     Returns
     -------
     bool or None
-        True if it does. None if the bias is not significant, or if no label is missing.
+        True if the bias remains significant. None if the bias is not significant, or if no label is
+        missing.
     """
     if not is_biased(entry) or entry.verdict is None or entry.verdict.worst_case_q is None:
         return None

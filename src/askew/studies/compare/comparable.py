@@ -166,7 +166,7 @@ def _left_out_sets(runs: Mapping[str, AuditResult], prompts: Collection[str]) ->
 def comparable_prompts(
     runs: Mapping[str, AuditPlan], generated: bool
 ) -> tuple[list[PromptPlan], list[str]]:
-    """Return the prompts that are in all plans, with axes that are measured in the same way.
+    """Return the prompts that all plans contain, with the axes that they measure in the same way.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def _check_fields(runs: Mapping[str, AuditPlan], generated: bool) -> None:
 
 
 def _axis_differences(prompts: Sequence[PromptPlan]) -> dict[str, str]:
-    """Return the axes that plans with the same prompt measure differently, each with the reason."""
+    """Return the axes of a prompt that the plans measure differently, each with the reason."""
     versions: dict[str, list[AxisPlan]] = {}
     for prompt in prompts:
         for axis in prompt.axes:
@@ -278,7 +278,7 @@ def _differs(axes: Sequence[AxisPlan], field: str) -> bool:
 
 
 def _left_out_prompts(by_text: Mapping[str, Iterable[str]], shared: Collection[str]) -> list[str]:
-    """Return a warning for each run that has prompts that some other run does not have."""
+    """Return a warning for each run with prompts that are missing from another run."""
     warnings = []
     for name, texts in by_text.items():
         left_out = [text for text in texts if text not in shared]

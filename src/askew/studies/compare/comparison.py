@@ -141,7 +141,7 @@ class Comparison(ComparisonDocument[AuditResult, ScoreDifference]):
             Axis, and the value whose share or CAS is compared.
         prompt, runs, instrument
             Prompt, names of the two runs, and instrument. By default, the prompt and runs of the
-            first entry in comparison.json, and the first instrument that labels them.
+            first entry in comparison.json, and the first instrument that labeled their images.
         set_name
             Image set that a share or a distance describes. [default: initial]
 

@@ -28,7 +28,7 @@ SET_SCORES = ("share", "distance", RUN_DISTANCE)
 """Scores that describe an image set. All other scores describe an axis."""
 
 AXIS_SCORES = ("mad", "cas", "wasserstein", "standard_deviation", "mad_clip", "cas_clip")
-"""Scores of an axis with counterfactuals."""
+"""Scores that an axis has only if the plan contains counterfactual prompts for it."""
 
 SCORE_FIELDS = ("prompt", "axis", "set", "value", "instrument")
 """Fields that identify a score of a run."""
@@ -57,9 +57,9 @@ class ScoreDifference:
     difference
         The difference, or the reason why it is missing.
     exact_p
-        p-value of the permutation test if permutations that are exactly as extreme as the observed
-        result count fully. In the mid-p value, which is the p of `difference`, such permutations
-        count half.
+        p-value of the permutation test, in which permutations that are exactly as extreme as the
+        observed result count fully. In the mid-p value, which is the p of `difference`, such
+        permutations count half.
     smallest_p
         Smallest mid-p value that any permutation of the images could yield.
     prompts
@@ -186,7 +186,7 @@ class AxisDifference:
 
     @property
     def in_family(self) -> bool:
-        """True if the test could be significant, so that it belongs to the family of verdicts."""
+        """True if the test can be significant and therefore belongs to the family of verdicts."""
         if self.test is None or isinstance(self.test.difference, Missing):
             return False
         return (self.test.smallest_p or 0.0) < SIGNIFICANCE_LEVEL

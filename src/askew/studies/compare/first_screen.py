@@ -109,7 +109,7 @@ def _shares_of(runs: Runs, difference: AxisDifference) -> _RunShares | None:
 
 
 def _sets_of(runs: Runs, difference: AxisDifference) -> list[SetShares]:
-    """Return the shares of both runs on the axis of a difference, as labeled by one instrument.
+    """Return both runs' shares on the axis of a difference, from one instrument's labels.
 
     If several instruments label the images, the labels come from the first instrument.
     """

@@ -1,4 +1,4 @@
-"""Differences between two runs in the images of all prompts together, paired by prompt.
+"""Compare two runs over all prompts together, paired by prompt.
 
 If each of many prompts has only a few images, askew cannot reach a verdict on a single prompt. It can
 still reach a verdict on all prompts together.
@@ -22,7 +22,7 @@ SetsByPrompt = Mapping[str, Sequence[ObservedSet]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Labels:
-    """Label counts on an axis of an image set in both runs.
+    """Both runs' label counts on an axis of an image set.
 
     `before` and `after` are the numbers of images with each value in the first and in the second
     run. `unlabeled` is the total number of images without a label in the two runs.
@@ -36,7 +36,7 @@ class _Labels:
 
     @property
     def kind(self) -> tuple[str, str, tuple[str, ...], str]:
-        """Set, axis, values and scale. Labels for which all four are equal can be counted together."""
+        """Set, axis, values and scale. Labels are counted together if these four are equal."""
         return self.set, self.axis.name, self.axis.values, self.axis.scale
 
     @property

@@ -41,16 +41,19 @@ Place = tuple[str, str]
 """A prompt, and the name of one of its image sets."""
 
 BARS = 16
-"""Maximum number of bars at the top of the page. Further bars are folded."""
+"""Maximum number of bars at the top of the page. Further bars are collapsed."""
 
 ROWS = 12
 """Maximum number of axes that the top of the page shows for a pair of runs.
 
-Further axes are folded.
+Further axes are collapsed.
 """
 
 IMAGES = 12
-"""Maximum number of images that the top of the page shows for a run. Further images are folded."""
+"""Maximum number of images that the top of the page shows for a run.
+
+Further images are collapsed.
+"""
 
 
 def page(comparison: ComparisonFindings) -> b.Page:
@@ -191,7 +194,7 @@ class ComparisonView:
         return ascii_uppercase[list(self.comparison.runs).index(name)]
 
     def minus(self, pair: RunPair) -> str:
-        """Return the name of the difference between two runs in letters, such as "B − A"."""
+        """Return the difference between two runs as a pair of letters, such as "B − A"."""
         return f"{self.letter(pair[1])} − {self.letter(pair[0])}"
 
     def fact(self, name: str, run: AuditResult) -> str:
@@ -236,7 +239,7 @@ class ComparisonView:
         return survey.folded(caption, groups, "Axis", most, "Shares with smaller differences")
 
     def _groups(self, place: Place, axis: str) -> Iterator[b.ValueGroup]:
-        """Yield each run's shares on an axis of an image set, as labeled by its first instrument.
+        """Yield each run's shares on an axis of an image set, from its first instrument's labels.
 
         The comparison has its own family of tests, so the groups omit the verdicts of the runs.
         """
@@ -252,7 +255,7 @@ class ComparisonView:
                     break
 
     def differences(self) -> Iterator[b.Block]:
-        """Yield the largest differences of each pair of runs. Smaller differences are folded."""
+        """Yield the largest differences of each pair of runs. Smaller differences are collapsed."""
         for pair, differences in self.by_pair.items():
             folded = b.Details("Smaller differences", self._charts(pair, differences[ROWS:]))
             blocks: list[b.Block] = [*self._charts(pair, differences[:ROWS]), folded]

@@ -1,4 +1,4 @@
-"""Sentences about the differences between two runs. They claim no more than the tests allow."""
+"""Sentences about the differences between two runs. No sentence claims more than the tests show."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -131,7 +131,7 @@ def _of(difference: AxisDifference) -> str:
 
 
 def _claim(first: str, second: str, differing: Sequence[AxisDifference], where: str) -> str:
-    """State in a sentence that two runs differ, with the direction of a significant difference."""
+    """Return a sentence that states where two runs differ, and any significant direction."""
     directions = [_direction(difference) for difference in differing]
     if directions[0] and len(set(directions)) == 1:
         claim = format_phrase("bias_difference", a=first, b=second, more=directions[0])
@@ -166,7 +166,7 @@ def _where(known: Sequence[AxisDifference], differing: Sequence[AxisDifference])
 def _by_prompts(
     differences: Sequence[AxisDifference],
 ) -> tuple[list[AxisDifference], list[AxisDifference]]:
-    """Split differences into those in all prompts together and those in single prompts."""
+    """Split differences into differences over all prompts together and on single prompts."""
     together = [difference for difference in differences if difference.prompts is not None]
     return together, [difference for difference in differences if difference.prompts is None]
 
@@ -263,7 +263,7 @@ def _evidence(difference: AxisDifference, run_score: RunScore, with_bias: bool =
     run_score
         Function that returns the scores of the runs.
     with_bias
-        If False, the difference in bias is left out unless no share is known.
+        If False, the difference in bias is included only if no share is known.
     """
     test = _test(difference.test)
     share = _share(difference.share, run_score)

@@ -28,7 +28,7 @@ EQUAL_FIELDS = {"targets": "--targets", "template": "--template", "loss": "--los
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedImages:
-    """Decisions about the images of a run, based on the compared number of noise samples.
+    """Decisions about a run's images, based on the number of noise samples that all runs share.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class ClassifiedImages:
 
     @classmethod
     def of(cls, run: ClassificationResult, groups: Sequence[str], samples: int) -> Self:
-        """Return the decisions that a run makes about the images of these groups."""
+        """Return a run's decisions about the images of these groups."""
         plan = run.plan
         keys = _image_ids(run)
         decided = ClassDecisions.of(

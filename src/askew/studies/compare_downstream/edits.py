@@ -130,7 +130,7 @@ class EditedImages:
         return cls(pictures=pictures, labels=_stored_labels(run, axes, sorted(ids)))
 
     def changes(self, group: str, words: Sequence[str], strength: float, axis: str) -> ImageRows:
-        """Return rows with 1 if an edit changed the label, 0 if it did not, and NaN if unlabeled.
+        """Return 1 for each edit that changed the label, 0 if it did not, and NaN if unlabeled.
 
         The rows are input images, and the columns are words of the edit prompts.
         """
@@ -209,8 +209,8 @@ def edit_differences(
 ) -> Iterator[TaskDifference]:
     """Yield the differences between two runs.
 
-    The function compares contrasts between groups, changes of perceived gender and of other axes,
-    and changes of skin tone, for each set of edit prompts and each strength.
+    For each set of edit prompts and each strength, the function compares contrasts between groups,
+    changes in perceived gender and on other axes, and changes in skin tone.
 
     Parameters
     ----------

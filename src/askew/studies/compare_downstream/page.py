@@ -100,7 +100,7 @@ class TaskView:
         return f"{second} minus {first}"
 
     def fact(self, name: str) -> str:
-        """Return the legend entry of a run: its letter, name, model, input images and folder."""
+        """Return the legend entry for a run: its letter, name, model, input images and folder."""
         run = self.comparison.runs[name]
         inputs = run.plan.sources or run.findings.model.name
         text = f"{name}: {run.findings.model.name}, input images {inputs}, {run.folder}"
@@ -132,7 +132,7 @@ class TaskView:
         yield from self.charts(pair)
 
     def charts(self, pair: RunPair) -> list[b.Block]:
-        """Return a chart for each score, with the scores of both runs next to their difference."""
+        """Return one chart per score, which shows the scores of both runs and their difference."""
         by_score = grouped(self.entries(pair), lambda entry: entry.score)
         return [self._chart(pair, by_score[score]) for score in CHARTS if score in by_score]
 
@@ -197,7 +197,7 @@ class TaskView:
         return [*sources, *[edit for edit in edits if edit.strength == strongest][:1]]
 
     def _common_order(self, pair: RunPair, group: str) -> Mapping[str, Sequence[int]]:
-        """Return the positions of the common input images in each run.
+        """Return each run's positions of the input images that all runs share.
 
         All runs list the images in the order of the first run.
         """
@@ -284,7 +284,7 @@ def _unit(entry: TaskDifference) -> str:
 
 
 def _value(score: b.E, entry: TaskDifference) -> str:
-    """Format a score of a run. Differences between groups get a sign."""
+    """Format a score of a run. Differences between groups are shown with a plus or minus sign."""
     if _scale(entry) == "degrees":
         return w.part(score, "value", "degrees")
     if entry.other_group is None:

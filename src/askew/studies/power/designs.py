@@ -75,12 +75,12 @@ class Design:
 def design_of_values(
     values: Sequence[int], reference: Sequence[float], axes: int, prompts: int, kind: TestKind
 ) -> Design:
-    """Return a design with unnamed axes, for given numbers of values.
+    """Return a design with unnamed axes that have the given numbers of values.
 
     Parameters
     ----------
     values
-        Numbers of values. The design has an entry for each number.
+        Numbers of values. The design contains one axis design for each number.
     reference
         Reference shares of the values. Empty for equal shares.
     axes, prompts

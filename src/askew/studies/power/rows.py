@@ -57,7 +57,7 @@ class PowerQuestion:
     images: tuple[int, ...]
 
     def rows(self, design: Design) -> list[PowerRow]:
-        """Return the rows of all axes of a design, ordered by axis, then by given quantities."""
+        """Return the rows for a design, sorted by axis, then by the given quantities."""
         return [row for axis in design.axes for row in self._rows_of(axis, design)]
 
     def _rows_of(self, axis: AxisDesign, design: Design) -> Iterator[PowerRow]:
@@ -74,7 +74,7 @@ class PowerQuestion:
 
 
 def largest(rows: Sequence[PowerRow], effect: float, power: float) -> int | None:
-    """Return how many images all axes need for a deviation and power; None if too many."""
+    """Return the number of images that suffices for all axes; None if no number suffices."""
     numbers = []
     for row in rows:
         if row.effect == effect and row.power == power:

@@ -136,8 +136,8 @@ def rank(
     eval_images
         Held-out images for each prompt that --find finds. [default: 48]
     until
-        Add held-out images to each prompt that --find finds until its bias is significant on an
-        axis: 8, 12, 16, 24, … up to --max-images.
+        Add held-out images to each prompt that --find finds, until the prompt's bias is significant
+        on an axis. askew tests after 8, 12, 16, 24, … images, up to --max-images.
     max_images
         Largest number of held-out images for each prompt with --until decided. [default: 400]
     variations

@@ -179,7 +179,7 @@ def decided_prompts(readings: Mapping[str, SkewReading], most: int) -> set[str]:
     Parameters
     ----------
     readings
-        Measurement of the held-out images so far, by prompt.
+        Measurement of the held-out images so far, keyed by prompt.
     most
         Largest number of held-out images of a prompt.
     """
@@ -193,7 +193,7 @@ def decided_prompts(readings: Mapping[str, SkewReading], most: int) -> set[str]:
 def finding_work(plan: RankPlan, model: Model) -> Work:
     """Return an upper bound on the work for all rounds and for the held-out images.
 
-    The work is less if a prompt already states a value of an axis, or if its images cannot be
+    Less work is needed if a prompt already states a value of an axis, or if its images cannot be
     generated.
     """
     rounds = plan_rounds(plan)
@@ -222,7 +222,7 @@ def finding_work(plan: RankPlan, model: Model) -> Work:
 
 
 def _calls(stages: Sequence[tuple[int, int]], batch_size: int) -> int:
-    """Return the number of calls of a model if each stage adds images to those of earlier stages.
+    """Return the number of model calls if each stage adds images to those from earlier stages.
 
     Parameters
     ----------

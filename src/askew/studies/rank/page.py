@@ -128,7 +128,7 @@ def _finding_sentences(findings: RankFindings) -> list[str]:
 
 
 def _stop_sentences(findings: RankFindings, scored: Sequence[RankedPrompt]) -> list[str]:
-    """Return the numbers of held-out images at the verdicts; empty if the number was fixed."""
+    """Return sentences on the held-out images that verdicts needed; empty without `--until`."""
     plan = findings.plan
     if not plan.until:
         return []
@@ -417,7 +417,7 @@ def _agreement(findings: RankFindings) -> Iterator[b.Block]:
 
 
 def _share_points(findings: RankFindings) -> tuple[b.ScatterPoint, ...]:
-    """Return a point for each prompt and model: the share in the table and in the images."""
+    """Return a point per prompt and model, whose coordinates are the shares in table and images."""
     series = _series(findings)
     points = []
     for prompt in findings.ranked:

@@ -56,7 +56,8 @@ class RankPlan(ScoredPlan):
         Number of held-out images for each prompt that `find` returns. With `until`, it is the
         largest number.
     until : "decided" or None
-        Add held-out images to each prompt that is found until its bias is significant.
+        If "decided", add held-out images to each prompt that `find` returns, until the prompt's
+        bias is significant.
     """
 
     method: Literal["rank"] = "rank"

@@ -102,7 +102,7 @@ class ModelMean:
     mined_for
         Search whose prompts are averaged; None for all prompts.
     mean
-        Mean size of bias. With the objective eq1, the negated mean score.
+        Mean size of bias. With the objective eq1, the mean is the negated mean score.
     """
 
     model: str

@@ -1,4 +1,4 @@
-"""Read tables of real-world shares, with which rankings of prompts are compared.
+"""Read tables of real-world shares, for comparison with rankings of prompts.
 
 A table has one of two forms. A long table, which `--reference` also accepts, has a row for each
 combination of a name, an axis and a value. A wide table has a row for each name, and columns with
@@ -92,7 +92,7 @@ def read_shares(path: Path, value: str = "") -> dict[str, float]:
 
 
 def _rows(path: Path) -> list[list[str]]:
-    """Return the rows of a CSV file without empty rows, or a single empty row if no rows remain."""
+    """Return the non-empty rows of a CSV file, or a single empty row if there are none."""
     lines = read_text(path, "the table").splitlines(keepends=True)
     try:
         rows = [row for row in csv.reader(lines) if any(row)]

@@ -98,7 +98,7 @@ def _labels(observed: ObservedSet, instrument: str, axis: AxisPlan) -> dict[int,
 def _table(
     values: Sequence[str], before: Mapping[int, Answer], after: Mapping[int, Answer]
 ) -> np.ndarray:
-    """Count image pairs with the same seed for each pair of labels.
+    """Count pairs of images that have the same seed, for each pair of labels.
 
     The shape is (values, values).
     """
