@@ -10,8 +10,8 @@ weight of a disagreement between two values depends on the scale:
   section C).
 - Ordinal, for kappa: the squared difference between the positions of the two values.
 
-A resample draws items, raters or both with replacement. A rater who is drawn twice is not compared
-with themselves, because only ratings from different raters form pairs. With only two raters, askew
+A resample draws items, raters or both with replacement. If a rater is drawn twice, the two copies
+are not compared, because only ratings from different raters form pairs. With only two raters, askew
 does not resample raters, because half of the resamples would contain only one of them.
 
 All functions raise NotEnoughData if no item has two ratings, or if all ratings are equal, and
@@ -82,7 +82,8 @@ def alpha_estimate(
     If only items are resampled, the interval applies to new items rated by the same raters. If both
     items and raters are resampled, the interval applies to new items and new raters, and is
     conservative (Owen 2007). If the raters never disagree, alpha is 1 in all resamples. The low end
-    is then 1 minus the upper Wilson bound for an event that occurred in none of the items.
+    is then 1 minus the upper Wilson bound for the rate of an event that occurred in none of the
+    items.
 
     Parameters
     ----------
@@ -200,18 +201,18 @@ def _answered(ratings: ArrayLike, values: int) -> NDArray[np.bool_]:
 
 
 def _coincidences(answered: NDArray[np.bool_], of_raters: Floats, of_items: Floats) -> Floats:
-    """Count how often two raters give each pair of values to the same item.
+    """Count, for each pair of values, how often two raters give these two values to the same item.
 
-    The counts are weighted, and their shape is (draws, values, values). An item whose ratings have
-    the total weight m adds m to the counts. This weight is divided equally among all pairs of
-    different raters.
+    The counts are weighted by rater and item, and have the shape (draws, values, values). An item
+    whose ratings have the total weight m contributes a total of m to the counts, which is divided
+    equally among all pairs of different raters.
 
     Parameters
     ----------
     answered : array, (raters, items, values)
         True where a rater gave the value.
     of_raters, of_items : array, (draws, raters) and (draws, items)
-        Weights of the raters and items.
+        Weight of each rater and of each item in each draw.
     """
     raters, items, values = answered.shape
     flat = answered.reshape(raters, items * values).astype(float)
@@ -240,7 +241,7 @@ def _alphas(pairs: Floats, scale: Scale) -> Floats:
 
 
 def _alpha_weights(ratings: Floats, scale: Scale) -> Floats:
-    """Return the weight of each disagreement in each draw, of shape (draws, values, values)."""
+    """Return the weights of disagreements, as an array of shape (draws, values, values)."""
     draws, values = ratings.shape
     if scale == "nominal":
         return np.broadcast_to(nominal_weights(values), (draws, values, values))
@@ -249,7 +250,7 @@ def _alpha_weights(ratings: Floats, scale: Scale) -> Floats:
 
 
 def _table_of_two(ratings: ArrayLike, values: int) -> NDArray[np.int64]:
-    """Count the items by the first rater's value (rows) and the second rater's value (columns)."""
+    """Count the items for each value from the first rater (rows) and from the second (columns)."""
     answered = _answered(ratings, values)
     if len(answered) != 2:
         raise ValueError(f"kappa is defined for two raters, not for {len(answered)}")
@@ -284,21 +285,21 @@ def _check_defined(coefficient: float, pairs: Floats | NDArray[np.int64]) -> Non
 
 
 def _resampled_units(over: Resampled, raters: int) -> str:
-    """Return the units to resample, or an empty string if there are too few raters."""
+    """Return what to resample ("items", "raters" or both); "" if there are too few raters."""
     if raters >= LEAST_RATERS or over == "items":
         return over
     return "items" if over == "items and raters" else ""
 
 
 def _unit_weights(count: int, draws: int, rng: Generator, *, drawn: bool) -> Floats:
-    """Return how often each unit occurs in each draw. Units that are not resampled occur once."""
+    """Return how often each rater or item occurs in each draw; once if `drawn` is False."""
     if not drawn:
         return np.ones((draws, count))
     return rng.multinomial(count, np.full(count, 1 / count), size=draws).astype(float)
 
 
 def _with_interval(estimate: Estimate, drawn: Floats, method: str, level: float) -> Estimate:
-    """Compute an interval from the resampled values, and add it to the estimate."""
+    """Return the estimate with an interval, which is computed from the resampled values."""
     defined = drawn[~np.isnan(drawn)]
     if not len(defined):
         return estimate
@@ -310,6 +311,6 @@ def _with_interval(estimate: Estimate, drawn: Floats, method: str, level: float)
 
 
 def _low_end_of_agreement(items: int, level: float) -> float:
-    """Return 1 minus the upper Wilson bound for an event that occurred in 0 of `items` items."""
+    """Return 1 minus the upper Wilson bound for an event that never occurred in `items` items."""
     square = float(scipy.stats.norm.isf(tail(level))) ** 2
     return items / (items + square)

@@ -3,7 +3,7 @@
 A concept association score (CAS) measures how similar the baseline images of a prompt are to the
 images of a counterfactual prompt, which states a value of an axis. MAD, the mean absolute
 deviation, measures how much CAS differs between the values of an axis. `corrupt` simulates errors
-of the model that answers questions about the images (TIBET, section 5.3, Fig. 5c).
+made by the model that answers questions about the images (TIBET, section 5.3, Fig. 5c).
 `association_intervals` computes intervals and p-values.
 
 Functions raise NotEnoughData if a set has no image or no concept, or if there are fewer than two
@@ -97,9 +97,9 @@ def wasserstein(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     """Compute an alternative to MAD from the Wasserstein distance W1 (TIBET, appendix 9.4).
 
     The K scores are scaled to sum to 1, and W1 is their distance from K scores of 1/K. The result
-    is sqrt(W1 / W1_K), where W1_K is the W1 if only one score is above 0. The result equals `mad`
-    with the variant "code". The order of the counterfactuals does not matter. Unlike MAD, this
-    spread also changes when all scores decrease by the same amount.
+    is sqrt(W1 / W1_K), where W1_K is the value of W1 if only one score is above 0. The result
+    equals `mad` with the variant "code". The order of the counterfactuals does not matter. Unlike
+    MAD, this spread also changes when all scores decrease by the same amount.
 
     Parameters
     ----------
@@ -119,8 +119,8 @@ def wasserstein(scores: ArrayLike, variant: Variant = "paper") -> Floats:
 def standard_deviation(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     """Compute an alternative to MAD from the standard deviation SD (TIBET, appendix 9.4).
 
-    The result is sqrt(SD / SD_K), where SD_K is the SD if one score is 1 and the other K - 1 scores
-    are 0. SD is the population standard deviation, which divides by K, not by K - 1.
+    The result is sqrt(SD / SD_K), where SD_K is the value of SD if one score is 1 and all other
+    scores are 0. SD is the population standard deviation, which divides by K, not by K - 1.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ They map scores of shape (..., K) to spreads of shape (...).
 
 
 def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) -> float:
-    """Compute the similarity of two sets by matching their concepts (TIBET, section 5.4).
+    """Compute the similarity between two sets by matching their concepts (TIBET, section 5.4).
 
     Each concept is matched with at most one concept of the other set, based on the cosine
     similarity between their text embeddings. The paper uses this score as a baseline, but does not
@@ -209,7 +209,7 @@ def unit_vectors(embeddings: ArrayLike) -> Floats:
 
 
 def variant_of(name: str) -> Variant:
-    """Check that a name is a known variant, and return it."""
+    """Return the name of a variant after checking that the variant exists."""
     UnknownName.unless_known("variant", name, get_args(Variant))
     return cast(Variant, name)
 
@@ -267,8 +267,8 @@ def corrupt(
     rates = np.asarray(rate, dtype=float)
     if codes.shape[-1:] != sizes.shape:
         raise ValueError(
-            f"answers of shape {codes.shape} do not fit {sizes.size} questions "
-            "along their last axis"
+            f"the answers have shape {codes.shape}, but their last axis must contain "
+            f"{sizes.size} questions"
         )
     if np.any(codes < 0) or np.any(codes >= sizes):
         raise ValueError("an answer is not one of the possible answers to its question")

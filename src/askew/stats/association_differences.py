@@ -48,7 +48,7 @@ class AssociationDifferences:
     standard_deviation: Estimate
 
     def with_missing(self, missing: Sequence[int]) -> Self:
-        """Return a copy that also reports the number of images without answers.
+        """Return a copy of the differences that also reports the number of images without answers.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ def _differences(
     spreads: Sequence[str],
     rng: Generator,
 ) -> list[Estimate]:
-    """Return the difference in CAS for each counterfactual, then the difference in each spread.
+    """Return the difference in CAS for each counterfactual, and then the difference in each spread.
 
     `resampled` contains the mean of each set in each bootstrap sample. `rng` generates the random
     swaps of the test.
@@ -159,7 +159,7 @@ def _differences(
 
 
 def _estimates(scores: Associations, spreads: Sequence[str]) -> list[Estimate]:
-    """Return the estimated CAS of each counterfactual, followed by the named spreads."""
+    """Return the estimated CAS of each counterfactual, followed by the spreads in `spreads`."""
     return [*scores.cas, *(getattr(scores, name) for name in spreads)]
 
 

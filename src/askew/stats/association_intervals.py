@@ -81,8 +81,8 @@ class Associations:
     wasserstein, standard_deviation : Estimate
         Alternatives to MAD.
     apart : tuple of float
-        Possible error of each debiased CAS. It arises because the images do not reveal whether two
-        sets differ in all concepts or only in a few.
+        Possible error of each debiased CAS. The error arises because the images do not reveal
+        whether two sets differ in all concepts or only in a few.
     """
 
     cas: tuple[Estimate, ...]
@@ -124,9 +124,9 @@ class AssociationParts:
     intervals : tuple of CasInterval
         Intervals of the CAS.
     interval_name : str
-        Name of the method that computed the intervals.
+        Name of the interval method.
     for_low, for_mark, for_high : NoisyScores
-        Stretched scores for computing low ends, debiased values and high ends.
+        Stretched scores from which low ends, debiased values and high ends are computed.
     null : array, (draws, K)
         CAS in samples from the null distribution.
     """
@@ -189,11 +189,12 @@ def associations(
     variant
         As in `association.cas` and `association.mad`.
     missing : sequence of int, (K + 1,), optional
-        Number of images without an answer in each set, which the estimate only reports.
+        Number of images without an answer in each set. These numbers are reported but do not affect
+        the estimate.
     embedded
         True if the sets contain embeddings. askew then computes CAS^CLIP (Eq. 4). The mean cosine
-        is a product of two means, so its plug-in value is unbiased. The interval is normal, with a
-        standard error from a bootstrap of both sets.
+        is a product of two means, so its plug-in value is unbiased. The interval is a normal
+        interval, and its standard error comes from a bootstrap of both sets.
 
     Raises
     ------
@@ -233,8 +234,8 @@ def _checked_sets(
     """Check that all sets have the same columns, and return them with the baseline set first."""
     if len(counterfactuals) < 2:
         raise NotEnoughData(
-            "the spread of an axis needs at least 2 counterfactual sets; "
-            f"{len(counterfactuals)} given"
+            "the spread of an axis needs at least 2 counterfactual sets, "
+            f"but the number of sets is {len(counterfactuals)}"
         )
     sets = [array_of(initial, f"{content} of the initial set")]
     for k, counterfactual in enumerate(counterfactuals):
@@ -281,7 +282,7 @@ def _parts_of_counts(
 
 
 def _scaled_rows(images: Floats) -> Floats:
-    """Scale the rows of a set so that their mean is the set's concept histogram with sum 1.
+    """Scale the rows of a set so that their mean is the set's concept histogram, normalized to 1.
 
     `images` has the shape (images, concepts). To first order, the mean of the scaled rows has the
     same sampling error as the scaled histogram.
@@ -291,7 +292,7 @@ def _scaled_rows(images: Floats) -> Floats:
 
 
 def _concept_shifts(sets: Sequence[Floats], draws: int, rng: Generator) -> list[ConceptShift]:
-    """Return the shift of concepts from the baseline set to each counterfactual set.
+    """Return, for each counterfactual set, the shift of concepts from the baseline set.
 
     All comparisons use the same bootstrap errors of the baseline set.
     """
@@ -319,7 +320,7 @@ def _null_cas(initial: Floats, counterfactuals: Floats) -> Floats:
 
 
 def _joint_errors(shifts: Sequence[ConceptShift], sets: Sequence[Floats], level: float) -> Floats:
-    """Simulate sampling errors of the plug-in scores, enlarged if there are few images."""
+    """Simulate the sampling errors of the plug-in scores, and enlarge them if images are few."""
     drawn = np.stack([shift.draws(shift.difference) for shift in shifts], axis=-1)
     smallest = min(len(images) for images in sets)
     stretch = student_stretch(level, max(smallest - 1, 1))
@@ -327,7 +328,7 @@ def _joint_errors(shifts: Sequence[ConceptShift], sets: Sequence[Floats], level:
 
 
 def _slope_ratio(scores: Floats, intervals: Sequence[CasInterval]) -> float:
-    """Return the factor c, which the module's docstring defines and which is at least 1.
+    """Return the factor c, at least 1, as defined in the module's docstring.
 
     c is the difference between two population scores divided by the difference between the
     corresponding plug-in scores.
@@ -395,7 +396,7 @@ def _cas_estimates(
 def _contrast(
     parts: AssociationParts, weights: Floats, counts: ImageCounts, level: float
 ) -> Estimate:
-    """Estimate a contrast of the K scores, which is their sum weighted by `weights`."""
+    """Estimate a contrast of the K scores, that is, their sum weighted by `weights`."""
     ends_of_both = []
     for noisy in (parts.for_low, parts.for_high):
         error = (noisy.errors @ weights).std()

@@ -1,4 +1,4 @@
-"""Predictions of how mitigating several axes affects all axes, from Intersectional Sensitivities.
+"""Predict, from Intersectional Sensitivities, how mitigating several axes affects all axes.
 
 Mitigating an axis x decreases the deviation d_y of an axis y from its reference by the Intersectional
 Sensitivity IS_xy = d_y(before) - d_y(after) (BiasConnect, Eq. 4). If all axes of a set S are mitigated,
@@ -7,21 +7,22 @@ the predicted deviation of y is
     max(0, d_y - sum_{x in S} IS_xy)      if y is not in S,
     d_y after y alone is mitigated        if y is in S,
 
-The reason is that every prompt then states a value of each axis in S. The studio is a simulated
-text-to-image model with known shares. With these exact shares, the mean prediction differs from the
-truth by .003 or less for up to four axes.
+In the second case, the other axes in S have no effect, because every prompt states a value of y.
+The studio is a simulated text-to-image model with known shares. If predictions are computed from
+these exact shares and up to four axes are mitigated, the mean prediction differs from the truth by
+.003 or less.
 
 Deviations and sensitivities are debiased for the number of images, as in `sensitivity`. A sum of
 several sensitivities of an axis y has a large sampling error, because each sensitivity contains the
-error of d_y. So askew *pools* the effects of an axis on other axes. It models the effects of all
+error of d_y. So askew *pools* the effects of an axis on other axes. It models the effects in all
 pairs of different axes as draws from a normal distribution with mean 0 and variance tau². tau² is
 the observed variance of the effects minus their mean sampling variance. Let d_y(x) be the deviation
 of y after x is mitigated. The pooled d_y is the mean of d_y and all d_y(x), weighted by precision.
 Each effect is multiplied by tau² / (tau² + its variance).
 
-In tests with the studio, pooled effects led to better choices of two to four axes. The remaining
-deviation was .003 to .016 lower than for axes chosen without pooling. The standard deviation of the
-prediction's error was half as large as without pooling.
+In tests with the studio, pooled effects led to better choices of two to four axes. The deviation
+that remained after mitigation was .003 to .016 lower than for axes chosen without pooling. The
+standard deviation of the prediction's error was half as large as without pooling.
 """
 
 from collections.abc import Callable, Sequence
@@ -53,8 +54,8 @@ class AffectedAxis:
         Number of baseline images that are labeled with each value.
     stated : sequence of array, (K, m)
         An array for each candidate. Row k contains the label counts for images whose prompts state
-        value k of the candidate, with a column for each value. One of the candidates may be this
-        axis.
+        value k of the candidate. Each column belongs to a value of this axis. This axis may itself
+        be one of the candidates.
     reference : array, (m,)
         Reference shares of the axis.
     distance : str
@@ -152,7 +153,7 @@ class Pooling:
 
     @classmethod
     def of(cls, effects: AxisEffects, sampled: AxisEffects) -> Self:
-        """Estimate the variances from observed and simulated effects.
+        """Estimate the variances from the observed effects and from effects in simulated samples.
 
         Parameters
         ----------
@@ -299,7 +300,7 @@ def _drawn(counts: Floats, shares: Floats, draws: int, rng: np.random.Generator)
 
 @dataclass(frozen=True, slots=True)
 class _Gaps:
-    """Linear functions of the difference between shares and reference, with sampling variances.
+    """Gaps (linear functions of the difference between shares and reference) and their variances.
 
     The deviation is `unit` times the sum of |gaps|.
     """
@@ -310,7 +311,7 @@ class _Gaps:
 
     @classmethod
     def of(cls, axis: AffectedAxis, sets: Floats, weights: Floats) -> Self:
-        """Compute the gaps for the weighted mean of the shares in K sets.
+        """Compute the gaps between the reference and the weighted mean of the shares in K sets.
 
         `sets` contains the label counts, of shape (..., K, m).
         """

@@ -1,4 +1,4 @@
-"""Strengths of things that people compare in pairs (Bradley and Terry 1952).
+"""Estimate the strengths of things that people compare in pairs (Bradley and Terry 1952).
 
 Thing i is preferred to thing j with probability p_i / (p_i + p_j). A tie counts as half a preference
 for each of the two things. askew maximizes the likelihood with the algorithm of Hunter (2004). The
@@ -17,9 +17,9 @@ ITERATIONS = 500
 TOLERANCE = 1e-9
 
 PSEUDO_COUNT = 0.1
-"""Number of preferences added to each compared pair, in each direction.
+"""Number of preferences that are added to each compared pair in each direction.
 
-This keeps the strength finite if a thing always wins.
+This addition keeps the strength of a thing that always wins finite.
 """
 
 

@@ -1,7 +1,7 @@
 """Bias in decisions between two classes (Saravanan et al. 2023, section 3).
 
 Decisions are an array of shape (images, pairs): 1 for the first class of the pair, 0 for the second
-class, and NaN where both classes fit equally well. Several decisions about one image are not
+class, and NaN where both classes fit equally well. Several decisions about the same image are not
 independent draws. So askew computes Wilson intervals at the effective sample size. This is the
 number of independent decisions that would give a share with the same variance as the observed
 share. An ordinary bootstrap fails for shares near 0 and 1. Functions raise NotEnoughData if a group
@@ -55,13 +55,13 @@ def pair_decisions(errors: ArrayLike, pairs: Sequence[tuple[int, int]]) -> Float
 
 
 def hits(errors: ArrayLike, true: int) -> Floats:
-    """Check for each image whether the true class has the smallest mean error.
+    """Check, for each image, whether the true class has the smallest mean error.
 
     Parameters
     ----------
     errors : array, (images, classes, samples)
-        Error of each class on each sample; NaN where the evaluation of the class stopped early. For
-        that image, the class is left out of the comparison.
+        Error of each class on each sample; NaN where the evaluation of the class stopped early.
+        Such a class is left out of the comparison for this image.
     true
         Position of the true class among the classes.
 
@@ -139,7 +139,7 @@ def rate_change(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the change in the rate of decisions for the first class, paired by image.
+    """Estimate the change in the rate of decisions for the first class, for the same images.
 
     The change lies in [-1, 1]. A decision is included only if it is known both before and after the
     change. The null value is zero. p is two-sided and is computed by randomly flipping the sign of
@@ -168,7 +168,7 @@ def differential_change(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the change in the difference between two associations (Saravanan et al., Eq. 3).
+    """Estimate how much the difference between two associations changes (Saravanan et al., Eq. 3).
 
     The estimate is the change in the first group minus the change in the second group. The estimate
     lies in [-2, 2], and its null value is 0. The interval combines the intervals of both changes
@@ -223,7 +223,7 @@ def _image_changes(after: ArrayLike, before: ArrayLike) -> Floats:
 
 
 def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Estimate the share of a group's images assigned to the first class of a pair, in [0, 1].
+    """Estimate the share, in [0, 1], of a group's images assigned to the first class of a pair.
 
     The null value is 1/2. The interval is a mid-P interval, and p comes from the exact two-sided
     binomial test.

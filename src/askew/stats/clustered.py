@@ -2,10 +2,10 @@
 
 Images in the same cluster are not independent draws.
 
-Arrays have the shape (clusters, members). A member without an answer is NaN. Different rows are
-independent. Where a function compares two arrays, row i of the first array and row i of the second
-array form a pair. All functions raise NotEnoughData if there are no answers, or no pairs of rows to
-compare. They raise ValueError for invalid arrays.
+Arrays have the shape (clusters, members). The entry for a member without an answer is NaN.
+Different rows are independent. Where a function compares two arrays, row i of the first array and
+row i of the second array form a pair. All functions raise NotEnoughData if there are no answers, or
+no pairs of rows to compare. They raise ValueError for invalid arrays.
 """
 
 from dataclasses import replace
@@ -40,8 +40,8 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
     divided by the design effect. The design effect is the variance of the share divided by the
     variance that it would have for independent members. The design effect is limited to the range
     from 1 to the size of the largest cluster. With few clusters, the effective sample size is
-    reduced further, because Student's t replaces the normal quantile. If all members agree within
-    each cluster, each cluster counts as one independent member.
+    reduced further, because Student's t replaces the normal quantile. If the members of each
+    cluster agree, each cluster counts as one independent member.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
 
 
 def _effective_members(x: Floats, share: float, level: float) -> float:
-    """Return the effective sample size of the members, from which the interval is computed."""
+    """Return the effective sample size from which the interval of a rate is computed."""
     answered = x[_has_answer(x)]
     counts = (~np.isnan(answered)).sum(axis=1)
     sums = np.nansum(answered, axis=1)
@@ -115,9 +115,10 @@ def clustered_rate_difference(
 
 
 def cluster_correlation(x: Floats, y: Floats) -> float:
-    """Return the correlation between two arrays of cluster means, reduced if it is positive.
+    """Return the correlation between two arrays of cluster means, reduced by 1 / n if positive.
 
-    A correlation that is positive only by chance would make an interval too narrow.
+    The reduction is necessary because a correlation that is positive only by chance would make an
+    interval too narrow.
     """
     if len(x) < 3 or x.std() == 0 or y.std() == 0:
         return 0.0
@@ -159,7 +160,7 @@ def rate_gap(
 def rate_above_floor(
     happened: ArrayLike, floor: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> tuple[Estimate, Estimate]:
-    """Estimate the rate of an event, and its floor: the rate without an intervention.
+    """Estimate the rate of an event, and the floor of this rate: the rate without intervention.
 
     The floor is the rate that the measurement process itself causes. Under the null hypothesis, the
     rate equals the floor. `corrected` is (rate - floor) / (1 - floor). p is one-sided and is

@@ -1,4 +1,4 @@
-"""Samples from any population, based on tables of random numbers that are reused.
+"""Draw samples from any population, using tables of random numbers that can be reused.
 
 Reading from a table is about 50 times as fast as drawing from a multinomial distribution. Each
 image gets a uniform random number and shows the first value whose cumulative share exceeds this
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 GRID = 2048  # steps of a cumulative share
 EXACT_PICTURES = 64
-"""Largest number of images that is not rounded.
+"""Largest number of images that askew does not round.
 
 Larger numbers are rounded in steps of 2 %, which changes standard errors by less than 1 %.
 """

@@ -1,16 +1,16 @@
 """Interval for CAS, computed by inverting a test along two paths of possible populations.
 
 CAS = (S - D) / (S + D), where S is the sum of two histograms and D = sum |w0 - w1| is the L1
-distance between them. With few images, the observed D is too large. A concept that is equally
-frequent in both populations increases D by as much as 0.8 standard errors, on average. Resampling
-cannot correct this excess, because the excess depends on how the true difference is distributed
-over the concepts. The data reveal this distribution only in part. So askew computes each end of the
-interval for the least favorable case:
+distance between them. With few images, the observed D is too large. Even a concept that is equally
+frequent in both populations increases D, on average by up to 0.8 standard errors. Resampling cannot
+correct this excess, because the excess depends on how the true difference is distributed over the
+concepts. The data reveal this distribution only in part. So askew computes each end of the interval
+for the least favorable case:
 
-- High CAS, path "sparse": the difference is limited to as few concepts as possible. Along the path,
+- High end, path "sparse": the difference is limited to as few concepts as possible. Along the path,
 concepts
   start to differ in order of decreasing z-value.
-- Low CAS, path "dense": the difference is spread over all concepts. Concepts that clearly differ
+- Low end, path "dense": the difference is spread over all concepts. Concepts that clearly differ
   keep their observed difference, and all other differences are scaled. Beyond the observed
   difference, the difference in each concept grows by the same number of standard errors.
 
@@ -51,7 +51,7 @@ class Populations(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Calibration curve of CAS along a path: scores of populations and quantiles of their samples.
+    """Calibration curve along a path: the CAS of populations, and CAS quantiles of their samples.
 
     Inverting the curve yields the population score that explains an observed CAS. All arrays have
     the shape (steps,), and their values never increase.
@@ -211,11 +211,11 @@ class ConceptShift:
         )
 
     def _rare_end(self, level: float) -> float:
-        """Return a high end for sets with fewer than `FEW` shared occurrences, or 0.
+        """Return a high end for sets that share fewer than `FEW` occurrences; 0 for all other sets.
 
-        Resampling cannot show how many more occurrences such sets could share. So the high end
-        comes from a Clopper-Pearson interval, in which each image of the smaller set is a trial and
-        each shared occurrence is a success.
+        Resampling cannot show how many more occurrences sets with so few of them could share. So
+        the high end comes from a Clopper-Pearson interval, in which each image of the smaller set
+        is a trial and each shared occurrence is a success.
         """
         mass = float(self.total.sum())
         unit = float(self.total.max())
@@ -267,12 +267,12 @@ def concept_shift(
 
 
 def _population_score(score: float, quantile: Floats, scores: Floats) -> float:
-    """Return the CAS of a population whose samples have the observed score as a given quantile."""
+    """Return the population CAS whose samples have the observed score as the given quantile."""
     return float(np.interp(score, quantile[::-1], scores[::-1]))
 
 
 def _standard_errors(first: Floats, second: Floats) -> Floats:
-    """Return standard errors of the difference between two sets with equal concept frequencies."""
+    """Return the standard errors of the difference, assuming that both populations are equal."""
     n = len(first)
     m = len(second)
     frequency = (first.sum(axis=0) + second.sum(axis=0) + 0.5) / (n + m + 1)

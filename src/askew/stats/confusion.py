@@ -2,7 +2,7 @@
 
 The matrix R contains the probabilities P(answer | true value). If the true shares are s, the
 expected shares of the answers are s @ R. So askew multiplies the observed shares of the answers by
-the inverse of R. By chance, corrected shares may be negative. askew restricts them to valid shares
+the inverse of R. By chance, corrected shares may be negative. askew converts them to valid shares
 (`ReadingErrors.shares`) only where it needs a population to draw from.
 
 R has a sampling error, too. askew includes this error as a variance or, when it simulates answers,
@@ -26,7 +26,7 @@ from askew.types import Estimate
 PSEUDO_COUNT = 1.0
 """Pseudo-count added to each row, so that errors that never occurred remain possible."""
 LEAST_SINGULAR_VALUE = 0.1
-"""askew corrects shares only if the smallest singular value of R is at least this.
+"""askew corrects shares only if the smallest singular value of R is at least this large.
 
 Below this limit, the instrument hardly distinguishes some values of the axis, and a correction
 would multiply sampling noise by more than ten.
@@ -81,7 +81,7 @@ class ReadingErrors:
         return isinstance(other, ReadingErrors) and self.key == other.key
 
     def __hash__(self) -> int:
-        """Return the hash of the counts."""
+        """Return a hash of the counts."""
         return hash(self.key)
 
     def shares(self, answered: ArrayLike) -> Floats:
@@ -167,7 +167,8 @@ def corrected_share_intervals(
     level
         Confidence level of the intervals, in (0, 1).
     missing
-        Number of images without an answer, which the estimate only reports.
+        Number of images without an answer. This number is reported but does not affect the
+        estimate.
     """
     errors = ReadingErrors.of(confusion)
     answers = np.asarray(observed, dtype=float)

@@ -77,7 +77,7 @@ class PermutationTest:
         )
 
     def is_decided(self, threshold: float) -> bool:
-        """Check whether the Clopper-Pearson interval for p excludes a threshold."""
+        """Check whether a threshold is outside the Clopper-Pearson interval for p."""
         reached = self.exceedances
         others = self.draws - reached
         outer = (1 - CERTAINTY) / 2
@@ -182,7 +182,7 @@ class KnownTable:
 
 
 def _known_table(table: ArrayLike) -> KnownTable | Missing:
-    """Return a table with its statistic, or the reason why it cannot be tested."""
+    """Return a table with its statistic, or the reason why the table cannot be tested."""
     counts = _used_counts(table)
     if counts.size == 0:
         return Missing("not_asked", "no image has an answer")
@@ -457,7 +457,7 @@ def raked(table: ArrayLike, like: ArrayLike) -> Floats:
 
 
 def _pearson(counts: Floats | NDArray[np.int64], weights: Floats, n: ArrayLike) -> Floats:
-    """Return Pearson's chi-squared statistic for each table of n images.
+    """Return Pearson's chi-squared statistic of each table, which counts n images.
 
     The weight of each cell is 1 / its expected count.
     """
@@ -466,7 +466,7 @@ def _pearson(counts: Floats | NDArray[np.int64], weights: Floats, n: ArrayLike) 
 
 
 def _with_margins(rows: Floats, columns: Floats, size: int, rng: Generator) -> NDArray[np.int64]:
-    """Draw random tables with the given row and column sums, as if images had been permuted.
+    """Draw random tables with the given row and column sums, as random permutations of images do.
 
     The result has the shape (..., size, K, m). For a single table, `rows` has the shape (K,) and
     `columns` has the shape (m,). For several tables, the shapes are (tables, 1, K) and (tables, 1,

@@ -1,11 +1,12 @@
 """Multinomial logistic regression for label counts, with a normal prior (Laplace approximation).
 
-Each image of an item, such as a prompt, has one of K labels. The logits of the label shares are a
-baseline (the base) plus the effects of the item's features, such as its words. askew expresses
-logits in K - 1 orthonormal contrasts of the values, so that no value is special. Under the prior,
-all effects are normally distributed with mean 0 and the same standard deviation. askew chooses the
-standard deviation that has the greatest marginal likelihood. The posterior is approximated by a
-normal distribution around its mode (Laplace; MacKay 1992, Neural Computation 4, 720-736).
+Each image of an item, such as a prompt, has one of K labels. The logits of the label shares are the
+sum of a baseline (the base) and the effects of the item's features, such as its words. askew
+expresses logits in K - 1 orthonormal contrasts of the values, so that no value is special. Under
+the prior, all effects are normally distributed with mean 0 and the same standard deviation. askew
+chooses the standard deviation that has the greatest marginal likelihood. The posterior is
+approximated by a normal distribution around its mode (Laplace; MacKay 1992, Neural Computation 4,
+720-736).
 """
 
 from collections.abc import Sequence
@@ -235,7 +236,7 @@ def fit_at_scale(data: CountData, scale: float, start: Floats | None = None) -> 
     scale
         Standard deviation of an effect under the prior.
     start : array, (1 + features, K - 1), optional
-        Effects at which Newton's method starts; 0 by default.
+        Effects from which Newton's method starts; 0 by default.
     """
     size = data.design.shape[1]
     contrasts = len(data.contrasts)

@@ -1,4 +1,4 @@
-"""Rates computed from judgments that several raters made about several things.
+"""Estimate rates from judgments that several raters made about several things.
 
 Both the raters and the things are samples. Judgments by the same rater are not independent, and
 neither are judgments about the same thing. The variance of a rate is therefore clustered by rater
@@ -19,10 +19,10 @@ from askew.types import Estimate
 ASSUMED_SHARE = 0.8
 ASSUMED_THING_CORRELATION = 0.1
 ASSUMED_RATER_CORRELATION = 0.05
-"""Values assumed when a study is planned.
+"""Rate and correlations that askew assumes when it plans a study.
 
-The values are the rate, the correlation between judgments about the same thing, and the
-correlation between judgments by the same rater.
+The correlations are those between judgments about the same thing, and between judgments by the same
+rater.
 """
 
 
@@ -104,8 +104,8 @@ def rate_half_width(
 ) -> float:
     """Return the expected half-width of the interval for a rate of .8.
 
-    The assumed correlation between judgments is .1 if they concern the same thing, and .05 if they
-    come from the same rater.
+    The assumed correlation is .1 between judgments about the same thing, and .05 between judgments
+    by the same rater.
 
     Parameters
     ----------

@@ -6,8 +6,8 @@ association between two axes.
 Images of the two sets may form pairs (`PairedSets`). For example, two models may generate images
 from the same prompt and seed. The interval of a difference combines the intervals of both scores
 (MOVER, Zou and Donner 2008; for shares, Newcombe's tenth method) and accounts for the correlation
-between paired images. Two models that agree on all observed pairs may still differ in a few percent
-of images. So askew always assumes a correlation below 1. For shares, it reduces the observed
+between paired images. Two models that agree on all observed pairs may still differ on a few percent
+of all images. So askew always assumes a correlation below 1. For shares, it reduces the observed
 correlation by Newcombe's continuity correction. For other scores, it reduces the correlation as
 much as this correction would at a share of 1/2.
 
@@ -50,7 +50,7 @@ from askew.types import Estimate
 
 PERMUTATIONS = 9_999
 CORRECTION = 2.0
-"""If n pairs have a correlation of 1, askew reduces the correlation by this number divided by n.
+"""If n pairs have a correlation of 1, askew subtracts this number divided by n.
 
 At shares of 1/2, a continuity correction of n / 2 reduces phi from 1 to 1 - 2 / n.
 """
@@ -124,7 +124,7 @@ def distance_difference(
 ) -> Estimate:
     """Estimate the difference between two sets in their distance from a reference distribution.
 
-    The value is the difference between median-unbiased distances.
+    The value is the difference between the median-unbiased distances of the two sets.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def joined(
 def equal_generators(
     rng: np.random.Generator,
 ) -> tuple[np.random.Generator, np.random.Generator]:
-    """Return two random generators that produce the same sequence of numbers.
+    """Return two random generators that produce the same sequence of random numbers.
 
     With these generators, a computation yields the same result for two equal sets, because it uses
     the same random draws for both sets.
@@ -290,7 +290,7 @@ def equal_generators(
 
 
 def correlations(scores: tuple[Floats, Floats], pairs: int) -> Floats:
-    """Return the correlation between the two models for each score, from bootstrap samples.
+    """Return, for each score, the correlation between two models over bootstrap samples.
 
     Parameters
     ----------
@@ -338,9 +338,9 @@ def risk_difference(
     every answer states one of the two groups, the interval is computed from Wilson's interval for a
     single share.
 
-    The null value is the mean difference that is expected if both groups are equally frequent. It
-    is above 0. `debiased` is the true difference for which the observed difference would be the
-    median. p comes from the exact two-sided sign test.
+    The null value is the expected difference if both groups are equally frequent. It is above 0.
+    `debiased` is the true difference for which the observed difference would be the median. p comes
+    from the exact two-sided sign test.
 
     Parameters
     ----------
@@ -362,7 +362,8 @@ def risk_difference(
     """
     if min(first, second) < 0 or first + second > n:
         raise ValueError(
-            f"the counts of the two groups, {first} and {second}, do not fit {n} answers"
+            f"the counts of the two groups are {first} and {second}; they must not be negative, "
+            f"and their sum must not exceed the number of answers, {n}"
         )
     if n == 0:
         raise NotEnoughData("there are no answers; at least one answer is needed")

@@ -77,14 +77,14 @@ CHOICES: Mapping[str, str] = {
     "nominal": "total_variation",
     "values": "values",
 }
-"""Name of the distance for each value of the option.
+"""Name of the distance in `DISTANCES` for each value that a user can choose, except "auto".
 
 With "auto", the scale of the axis determines the distance.
 """
 
 
 def distance_for(choice: str, scale: Scale) -> str:
-    """Return the name of the distance (in `DISTANCES`) for a user's choice and an axis's scale.
+    """Return the name, in `DISTANCES`, of the distance for a user's choice and an axis's scale.
 
     The possible choices are auto, ordinal, nominal and values.
     """
@@ -135,7 +135,7 @@ def sensitivity(
     reference: ArrayLike,
     distance: str | Distance = "total_variation",
 ) -> Floats:
-    """Compute the Intersectional Sensitivity, without debiasing (BiasConnect, Eq. 4).
+    """Compute the plug-in Intersectional Sensitivity, without debiasing (BiasConnect, Eq. 4).
 
     IS = d(initial, reference) - d(after, reference). IS is positive if the intervention brings the
     distribution closer to the reference. `initial` and `after` may be computed from different

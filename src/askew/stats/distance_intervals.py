@@ -36,12 +36,12 @@ from askew.stats.distance import Distance, normalised
 from askew.stats.intervals import POINT, TOLERANCE, Floats, first_accepted, tail
 
 PSEUDO_PICTURES = 0.5
-"""Number of pseudo-images, distributed as in the reference, that are added to the observed images.
+"""Number of pseudo-images that are added to the observed images, with the reference shares.
 
-The path `outward` changes direction at the resulting shares.
+The path `outward` changes direction at the shares that result from this addition.
 """
 PSEUDO_IMAGES = 1.0
-"""Number of pseudo-images, spread uniformly over the values, that are added to a reference set."""
+"""Number of pseudo-images that are added to a reference set, spread uniformly over the values."""
 CLEAR_Z = 1.0
 """A value is clearly over-represented if its share is this many standard errors above its
 reference."""
@@ -144,7 +144,7 @@ def shifted_shares(shares: Floats, reference: Floats, population: Floats) -> Flo
 
 @dataclass(frozen=True, slots=True)
 class ObservedDistances:
-    """Observed distances that are compared with the distances of samples.
+    """Observed distances, for comparison with the distances of samples.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ class SampledShares:
 
     @property
     def observed(self) -> Floats:
-        """Observed distance that is compared with the distances of samples."""
+        """Observed distance, for comparison with the distances of samples."""
         return self.distance(self.shares) if self.uncut is None else self.uncut
 
     def samples(self, population: Floats, draws: int, rng: np.random.Generator) -> Floats:
@@ -209,7 +209,7 @@ class SampledShares:
 
     @property
     def errors(self) -> Floats:
-        """Standard errors at the observed or at the reference shares, whichever are larger."""
+        """Standard errors at the observed or the reference shares, whichever are larger."""
         if self.standard_errors is not None:
             return self.standard_errors
         q = self.reference
@@ -309,7 +309,7 @@ def distance_intervals(
     fair : array, (..., draws)
         Distances of fair samples.
     sampler
-        Function that draws as many samples from other populations as `fair` contains.
+        Function that draws samples from other populations, as many as `fair` contains.
     level
         Confidence level of the intervals, in (0, 1).
     """
@@ -330,7 +330,7 @@ def distance_intervals(
 def _low_ends(
     sample: SampledShares, observed: ObservedDistances, sampler: Sampler, level: float
 ) -> Floats:
-    """Return the low ends that `distance_intervals` reports."""
+    """Return the low ends of the intervals from `distance_intervals`."""
     path = sample.sparse()
     enough = 1 - tail(level)
 
@@ -343,7 +343,7 @@ def _low_ends(
 
 
 def _share_below(distances: Floats, observed: Floats) -> Floats:
-    """Return the share of `distances` below the observed distance. Ties count half."""
+    """Return the share of `distances` that are below the observed distance. Ties count half."""
     gap = distances - np.asarray(observed)[..., None]
     below = (-gap > TOLERANCE).sum(axis=-1) / gap.shape[-1]
     above = (gap > TOLERANCE).sum(axis=-1) / gap.shape[-1]
@@ -351,6 +351,6 @@ def _share_below(distances: Floats, observed: Floats) -> Floats:
 
 
 def _scaled_to_one(parts: Floats) -> Floats:
-    """Scale parts to sum to 1 along the last axis. If all parts are 0, they remain 0."""
+    """Scale numbers to sum to 1 along the last axis, or leave them unchanged if all are 0."""
     total = parts.sum(axis=-1, keepdims=True)
     return np.asarray(np.divide(parts, total, out=np.zeros_like(parts), where=total > 0))

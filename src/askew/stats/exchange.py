@@ -12,8 +12,8 @@ two images that show the same value does not change the statistic.
 
 If the images show at most two values, askew computes the distribution of the statistic exactly.
 Otherwise askew simulates it. As in `goodness_of_fit`, p is the mid-p, which counts half of the
-samples that are exactly as extreme as the observed sample. `exact_p` counts all samples that are
-exactly as extreme. askew reports the mid-p together with the distance between the two sets.
+samples that are exactly as extreme as the observed sample. `exact_p` counts all of these samples.
+askew reports the mid-p together with the distance between the two sets.
 """
 
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class ExchangeTest(FitTest):
 
     @classmethod
     def of(cls, law: NullLaw, statistic: Floats) -> Self:
-        """Return the test result for a statistic. p is 1 if the statistic is the minimum."""
+        """Return the test result for a statistic; p is 1 if the statistic has its minimum value."""
         mid, usual = law.p(statistic)
         smallest, _ = law.p(law.statistics[-1])
         p = 1.0 if usual > 1 - TOLERANCE else float(mid)
@@ -68,7 +68,7 @@ class ExchangeCounts:
     Attributes
     ----------
     alike : array, (K,)
-        For each value, number of pairs in which both images show the value.
+        Number of pairs in which both images show the value, for each value.
     different : array, (K, K)
         Number of pairs in which the images show two different values, in either order. Only the
         cells above the diagonal are used.
@@ -112,7 +112,7 @@ class ExchangeCounts:
         return np.asarray(of_pairs + self.rest)
 
     def statistic(self, first: Integers | Floats) -> Floats:
-        """Compute the statistic from the first set's counts, an array of shape (..., K)."""
+        """Compute the statistic from the counts of the first set, which have the shape (..., K)."""
         n, m = self.sizes
         total = self.total
         gap = np.asarray(first, dtype=float) * (n + m) - n * total

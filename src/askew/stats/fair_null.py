@@ -1,4 +1,4 @@
-"""Simulated concept histograms of fair models, for the null distribution of association scores.
+"""Simulate concept histograms of fair models, for the null distribution of association scores.
 
 The baseline images of a fair model are an equal mixture of the populations of counterfactual
 images. askew only has samples from these populations. If askew drew baseline images from fixed
@@ -8,8 +8,8 @@ sampling error of the mixture.
 If the frequency of a concept clearly differs between the counterfactual sets, the concept keeps its
 frequencies in these sets. Its frequency in the baseline set is drawn from an equal mixture of
 *resampled* counterfactual sets. The resampling reproduces the sampling error of the mixture. This
-error is independent of the differences between the counterfactual sets, and scores depend only on
-these differences.
+error is independent of the differences between the counterfactual sets, and the scores depend only
+on the differences.
 
 If the sets do not clearly differ in a concept, the concept is exchangeable between all images of
 the axis. So its frequencies come from permutations of the images. Permutations are exact even for
@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from askew.stats.intervals import Floats, bootstrap_weights
 
 CLEAR_DIFFERENCE = 0.05
-"""If the sets differ in a concept with p below this, the concept keeps its frequency in each set.
-"""
+"""If the sets differ in a concept with p below this level, it keeps its frequency in each set."""
 
 
 def mixture_means(sets: Sequence[Floats], n: int, draws: int, rng: Generator) -> Floats:

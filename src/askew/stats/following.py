@@ -26,7 +26,7 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate
 
 LABEL_ERRORS = 0.05
-"""Assumed share of wrong labels, so that labeling errors do not count against a mitigation."""
+"""Assumed share of wrong labels. It keeps labeling errors from counting against a mitigation."""
 DRAWS = 9_999
 """Number of random permutations of the labels if there are more than two values."""
 
@@ -142,13 +142,13 @@ def _law(
 
 
 def _tail(reached: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
-    """Return the tail probability, including the observed labels as one draw."""
+    """Return the tail probability, where the observed labels count as one more draw."""
     unseen = max(1.0 - float(weights.sum()), 0.0)
     return min(float(weights[reached].sum()) + unseen, 1.0)
 
 
 def _most(requested: NDArray[np.int64], labeled: NDArray[np.int64]) -> int:
-    """Return the maximum number of images that can follow their request."""
+    """Return the maximum number of images that could follow their request."""
     return int(np.minimum(requested, labeled).sum())
 
 

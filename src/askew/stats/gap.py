@@ -29,7 +29,7 @@ QUANTILE = 0.25
 
 
 def unit_similarity(cosine: ArrayLike) -> Floats:
-    """Map cosines from [-1, 1] to [0, 1] by (1 + cosine) / 2.
+    """Map cosines from [-1, 1] to [0, 1], using (1 + cosine) / 2.
 
     Eq. 1 divides by the mean similarity, which must be well above 0. CLIP's cosines between images
     and texts meet this condition. Many other embedding models produce both positive and negative
@@ -47,10 +47,11 @@ def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
     """Compute the bias score of one prompt (MineTheGap, Eq. 1).
 
     The score is the mean of two quantiles, divided by the mean similarity. Q{max over images}
-    covers missed visual concepts: it is the quantile, over all variations, of the similarity to the
-    best image. Q{max over variations} covers the least-aligned images: it is the quantile, over all
-    images, of the similarity to the best variation. Q is the lower quantile. At 0.25, the quantile
-    of 15 numbers is the 4th smallest number.
+    detects visual concepts that are missing from the images: it is the quantile, over all
+    variations, of the similarity to the best image. Q{max over variations} detects images that
+    match no variation: it is the quantile, over all images, of the similarity to the best
+    variation. Q is the lower quantile. At 0.25, the quantile of 15 numbers is the 4th smallest
+    number.
 
     Parameters
     ----------
@@ -109,10 +110,11 @@ def gap_estimate(
 
     The interval is for the mean score over new samples with the same numbers of images and
     variations. These numbers matter, because more images cover more variations. askew resamples
-    variations and images. A resample contains fewer distinct images, so its score is lower.
-    Therefore the interval uses only the deviations of the resampled scores from their mean. If
-    there are few rows or columns, askew stretches these deviations by the ratio of Student's t to
-    the normal quantile. With fewer than three images or variations there is no interval.
+    variations and images. A resample contains fewer distinct images than the original sample, so
+    its score is lower. Therefore the interval uses only the deviations of the resampled scores from
+    their mean. If there are few rows or columns, askew stretches these deviations by the ratio of
+    Student's t to the normal quantile. With fewer than three images or variations there is no
+    interval.
 
     Under the null hypothesis, the model shows everything in the variations. Each null draw takes
     the same number of images, with replacement, from images that were generated from the
@@ -134,7 +136,7 @@ def gap_estimate(
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Number of missing images, which the estimate only reports.
+        Number of missing images. This number is reported but does not affect the estimate.
     """
     s = _matrix(similarity)
     variations, images = s.shape
@@ -170,7 +172,7 @@ def gap_estimate(
 def null_scores(
     of_variations: ArrayLike, pictures: int, quantile: float, draws: int, rng: Generator
 ) -> Floats:
-    """Simulate scores under the null hypothesis that the model shows everything in the variations.
+    """Simulate scores under the null hypothesis that the model shows all the variations.
 
     For each score, images are drawn with replacement from the images that were generated from the
     variations.
@@ -203,7 +205,7 @@ def _scores(s: Floats, quantile: float) -> Floats:
     if np.any(mean <= 0):
         raise NotEnoughData(
             f"the mean similarity between variations and images is {mean.min():.3f}, but the bias "
-            "score divides by it. Use a similarity above 0, such as (1 + cosine) / 2"
+            "score needs a mean above 0. Use a similarity such as (1 + cosine) / 2"
         )
     missed = np.quantile(s.max(axis=-1), quantile, axis=-1, method="lower")
     unaligned = np.quantile(s.max(axis=-2), quantile, axis=-1, method="lower")

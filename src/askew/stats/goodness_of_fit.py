@@ -1,10 +1,11 @@
 """Tests of whether an image set has the reference shares, based on Pearson's chi-squared.
 
 askew reports the distance from the reference but tests Pearson's statistic, because this test has
-more power. Compared with a distance, the statistic gives more weight to images whose label is
-expected to be rare. p is the mid-p: samples that are exactly as extreme as the observed sample
-count half. The usual p-value, which counts these samples fully, is reported as `exact_p`. With few
-images, a test based on the usual p-value rejects less often than its level allows.
+more power. Compared with a distance, the statistic gives more weight to images whose label should
+be rare according to the reference. p is the mid-p: samples that are exactly as extreme as the
+observed sample count half. The usual p-value, which counts these samples fully, is reported as
+`exact_p`. With few images, a test based on the usual p-value rejects less often than its level
+allows.
 
 There are three null hypotheses:
 
@@ -161,7 +162,7 @@ def reference_test(
 
 
 def smallest_p(n: int, reference: tuple[float, ...]) -> float:
-    """Return the minimum p-value that a test of n images against an exact reference can have."""
+    """Return the minimum p-value that is possible for n images and an exact reference."""
     law = exact_law(n, reference)
     mid, _ = law.p(law.statistics[-1])
     return float(mid)

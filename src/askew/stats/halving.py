@@ -1,4 +1,4 @@
-"""Successive halving: find the best of many prompts, and spend few images on all other prompts.
+"""Successive halving: find the best of many prompts while using few images for all other prompts.
 
 Each round adds images to the remaining prompts and keeps the better half of the prompts (sequential
 halving, Karnin, Koren and Somekh 2013, ICML). The number of images per prompt doubles from round to

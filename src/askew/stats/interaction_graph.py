@@ -78,15 +78,15 @@ def amplification(
 ) -> Estimate | Missing:
     """Compute the overall amplification, the sum of |IS| over all pairs (BiasConnect, Eq. 14).
 
-    It has no upper bound. Noise makes every pair contribute a small amount, even a pair without an
-    effect. The null value is the mean of the sum of these contributions, and p is the probability
-    that this sum is at least as large as the observed value. The interval is for the true sum.
-    Noise adds most to the value if only a few pairs have effects. Noise adds least if all effects
-    are equally large in units of their standard errors. The low end assumes that only a few pairs
-    have effects. At level .95, the low end is the value minus the 97.5 % quantile of the null
-    distribution, or 0 if this is negative. So the low end is above 0 if p is below .025. The high
-    end assumes equal effects. The high end is the true sum for which 2.5 % of all samples would
-    have a value as low as the observed value.
+    It has no upper bound. Because of noise, every pair contributes a small amount, even a pair
+    without an effect. The null value is the mean sum of such contributions if no pair has an
+    effect, and p is the probability that this sum is at least as large as the observed value. The
+    interval is for the true sum. Noise adds most to the value if only a few pairs have effects.
+    Noise adds least if all effects are equally large in units of their standard errors. The low end
+    assumes that only a few pairs have effects. At level .95, the low end is the value minus the
+    97.5 % quantile of the null distribution, or 0 if this is negative. So the low end is above 0 if
+    p is below .025. The high end assumes equal effects. The high end is the true sum for which 2.5
+    % of all samples would have a value as low as the observed value.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def amplification(
 
 
 def _largest_amplification(value: float, draws: Floats, level: float) -> float:
-    """Return the sum of equal effects for which simulated values are rarely as low as `value`.
+    """Return the sum of equal true effects for which a value as low as `value` is rare.
 
     An effect of c standard errors is observed as |X| with X ~ N(c, 1). The null draws determine the
     mean and the standard deviation of the sum at c = 0. The mean and the standard deviation of |X|
@@ -138,7 +138,7 @@ def _largest_amplification(value: float, draws: Floats, level: float) -> float:
     deviation_without_effect = float(scipy.stats.foldnorm.std(0))
 
     def gap(c: float) -> float:
-        """Return the low quantile of the values for effects of size c, minus the observed value."""
+        """Return the low quantile of the sum for effects of size c, minus the observed value."""
         center = mean * float(scipy.stats.foldnorm.mean(c)) / mean_without_effect
         spread = deviation * float(scipy.stats.foldnorm.std(c)) / deviation_without_effect
         return center - quantile * spread - value
@@ -151,7 +151,7 @@ def _largest_amplification(value: float, draws: Floats, level: float) -> float:
 
 
 def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
-    """Compute the share of pairs with IS < 0, where the target gets worse (BiasConnect, A.5).
+    """Compute the share of pairs with IS < 0, whose target becomes more biased (BiasConnect, A.5).
 
     The low end counts only the pairs whose simultaneous interval is entirely below 0. The high end
     counts all pairs whose interval starts below 0. Without effects, both signs are equally likely,
@@ -184,7 +184,7 @@ def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
 
 
 def mean_sensitivity(effects: Sequence[Estimate], *, level: float = 0.95) -> Estimate | Missing:
-    """Average the effects of one pair of axes over prompts, giving each prompt the same weight.
+    """Average the effect in a pair of axes over prompts, where each prompt has the same weight.
 
     The interval is for the mean over these prompts only. It combines the independent intervals of
     the prompts (MOVER). n is the number of prompts.
@@ -263,8 +263,8 @@ def correlation(
     Parameters
     ----------
     before : array, (..., sources, targets)
-        IS predicted from the counterfactual images of each prompt; NaN if the pair should be left
-        out.
+        IS predicted from the counterfactual images of each prompt; NaN for a pair that should be
+        left out.
     after : array, (..., sources, targets)
         IS measured on images of the mitigated model, and on baseline images that were not used for
         `before`. If both arrays used the same baseline images, noise would cause a correlation of r

@@ -1,4 +1,4 @@
-"""Tools for inference: bootstrap, intervals, test inversion, null values, multiple testing."""
+"""Tools for statistical inference: bootstrap, intervals, test inversion and multiple testing."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -34,7 +34,7 @@ def tail(level: float) -> float:
 
 
 def student_stretch(level: float, freedom: int) -> float:
-    """Return the width of Student's interval divided by the width of a normal interval."""
+    """Return the ratio of the width of Student's interval to the width of a normal interval."""
     return float(scipy.stats.t.isf(tail(level), freedom) / scipy.stats.norm.isf(tail(level)))
 
 
@@ -230,7 +230,7 @@ def p_by_rounds(observed: ArrayLike, rounds: Iterable[Floats]) -> Floats:
 
 
 def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -> Estimate:
-    """Add the null value, the p-value and the chance-corrected value to a score that has a maximum.
+    """Add the null value, p-value and chance-corrected value to a score with a known maximum.
 
     The corrected value is not clipped. It is None if the null value equals the maximum.
     """
@@ -339,7 +339,7 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
 
 
 def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, list[float]]]:
-    """Return p and q for each family of tests, and consistent q-values for the family's members.
+    """Return p and q for each family of tests, and q-values for its members that agree with them.
 
     The p of a family comes from the first step of Holm (1979), min(1, m * smallest p). The q of a
     family comes from Benjamini and Hochberg's method, applied to all families. The q of a member is

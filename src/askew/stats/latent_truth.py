@@ -1,9 +1,9 @@
 """Error rates of an instrument, estimated from raters who also make errors (Dawid and Skene 1979).
 
-Each image has an unknown true value t with probability pi_t. Given t, a rater chooses the value v
-with probability R_tv, and the instrument independently chooses the label a with probability C_ta.
-The EM algorithm maximizes the likelihood. If each image has only one rater, R cannot be estimated,
-so the rater's label is taken as the true value.
+The true value of each image is unknown; it is t with probability pi_t. Given t, a rater chooses the
+value v with probability R_tv, and the instrument independently chooses the label a with probability
+C_ta. The EM algorithm maximizes the likelihood. If each image has only one rater, R cannot be
+estimated, so the rater's label is taken as the true value.
 
 "True" means the label that most raters of this kind would give. The raters of each image are
 assumed to be a random sample of all raters, so a single matrix R describes all of them. Images may
@@ -47,10 +47,10 @@ class RatedLabels:
     votes : array, (images, values)
         Number of raters who chose each value.
     labels : array, (images,)
-        Index of the instrument's label. The indexes after those of the values belong to labels that
-        are not a value of the axis.
+        Index of the instrument's label. Indexes that follow the indexes of the values stand for
+        labels that are not a value of the axis.
     kinds : int
-        Number of different labels, including labels that are not a value of the axis.
+        Number of different labels, including those that are not a value of the axis.
     weights : array, (images,)
         Number of images in the run that each image represents.
     strata : array, (images,)
@@ -135,8 +135,8 @@ class InstrumentErrors:
     shares : array, (values,)
         Shares of the true values among the weighted images.
     counts : array, (values, values)
-        Effective sample size for each true value (rows) and each label (columns), for correcting
-        shares. Labels that are not a value of the axis are left out.
+        Effective sample size for each true value (rows) and each label (columns), from which shares
+        can be corrected. Labels that are not a value of the axis are left out.
     """
 
     rates: tuple[tuple[Estimate, ...], ...]
@@ -207,7 +207,7 @@ def _rate(rate: float, variance: float, size: float, labeled: int, level: float)
 
 @dataclass(frozen=True)
 class _Patterns:
-    """Distinct combinations of votes, label and stratum, and the images per combination."""
+    """Distinct combinations of votes, label and stratum, with the number of images of each."""
 
     votes: Floats
     labels: NDArray[np.int64]
@@ -234,7 +234,7 @@ class _Patterns:
         )
 
     def resampled(self, draws: int, rng: Generator) -> Floats:
-        """Resample images within strata, and return the weight of each pattern in each draw."""
+        """Resample images within strata, and return each pattern's total weight in each draw."""
         weights = np.zeros((draws, len(self.images)))
         for stratum in np.unique(self.strata):
             members = np.flatnonzero(self.strata == stratum)
@@ -254,8 +254,8 @@ class _Patterns:
         weights
             Weights of the patterns.
         start
-            Estimate at which EM starts. If None, EM starts with the votes for each pattern as the
-            distribution of its true value.
+            Estimate at which EM starts. If None, EM first assumes that the true value of each
+            pattern is distributed like the pattern's votes.
         steps
             Maximum number of EM steps.
         """

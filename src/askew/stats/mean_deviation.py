@@ -1,8 +1,8 @@
-"""Change in the mean deviation over several axes between two image sets with the same seeds.
+"""Test how the mean deviation over several axes changes between image sets with equal seeds.
 
 All axes are labeled in the same images, so their deviations are correlated. The standard error
-comes from bootstrap samples of the seeds. These samples keep the two images of a seed, and all
-labels of these images, together. A mean over several axes is nearly normally distributed.
+comes from bootstrap samples of the seeds. Each sample keeps the two images of a seed together, with
+all labels of these images. A mean over several axes is nearly normally distributed.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Means of independent numbers, such as scores of several prompts or of several runs."""
+"""Means of independent numbers, such as the scores of several prompts or runs."""
 
 import math
 from collections.abc import Sequence
@@ -36,14 +36,14 @@ def student_mean(
     Parameters
     ----------
     numbers : array, (n,)
-        Numbers to average. A single number, or two equal numbers, yield neither an interval nor a
-        p-value.
+        Numbers to average. There is no interval and no p-value for a single number, or for two
+        equal numbers.
     level
         Confidence level of the interval, in (0, 1).
     interval
         Name of the interval method.
     missing
-        Number of missing numbers, which the estimate only reports.
+        Number of missing values. It is reported but does not affect the estimate.
     null
         Mean under the null hypothesis of the two-sided test.
     bounds
@@ -84,7 +84,7 @@ def prompt_mean(
     bounds: tuple[float, float] | None = None,
     rng: Generator | None = None,
 ) -> Estimate:
-    """Estimate the mean of numbers over prompts, where each number has a measurement error.
+    """Estimate a mean over prompts, where the number for each prompt has a measurement error.
 
     askew computes two standard errors, from the spread between prompts and from the errors within
     prompts. It uses the larger of the two, because the numbers of a few prompts can agree by
@@ -99,7 +99,7 @@ def prompt_mean(
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Number of missing numbers, which the estimate only reports.
+        Number of missing values. It is reported but does not affect the estimate.
     bounds
         Minimum and maximum possible mean. The interval is clipped to this range.
     rng
@@ -145,7 +145,7 @@ def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estima
     The interval is Student's interval over prompts, extended downward by the mean of `apart` and
     upward by twice this mean. This extension covers an error that is similar for all prompts of a
     domain: the images do not reveal whether two sets differ in only a few concepts or in all of
-    them. So more prompts do not reduce this error (docs/reference/calibration.md).
+    them. Adding prompts does not reduce this error (docs/reference/calibration.md).
 
     Parameters
     ----------
@@ -167,8 +167,8 @@ def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estima
 def mean_cas_contrast(contrasts: ArrayLike, plug_ins: ArrayLike, level: float = 0.95) -> Estimate:
     """Estimate the mean CAS contrast of a value over the prompts of a domain, tested against 0.
 
-    The interval is Student's interval over prompts. The interval is extended by the mean bias
-    correction, in the direction of this correction.
+    The interval is Student's interval over prompts. It is extended by the mean bias correction, in
+    the direction of this correction.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def with_student(
 def search_difference(
     first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], level: float
 ) -> Estimate:
-    """Estimate the difference between two searches in the mean loss of their best prompts.
+    """Estimate how much the mean loss of the best prompts differs between two searches.
 
     The value is the mean loss of the second search minus the mean loss of the first search. If the
     difference is below 0, the second search is better. With two or more runs, the searches are

@@ -15,16 +15,16 @@ from askew.stats.intervals import Floats, tail
 from askew.stats.shares import axis_counts, share_end
 
 WIDEST = 40.0
-"""Greatest distance between the bounds, in standard errors, that is used to compute the tail."""
+"""Larger distances between the two bounds, in standard errors, are treated as this distance."""
 
 
 def worst_case_intervals(
     counts: ArrayLike, missing: int, *, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Return intervals for the shares in all images, valid for any cause of missing labels.
+    """Return intervals for the shares in all images, whatever the reasons for missing labels are.
 
-    The lower bound of a value's share counts no missing label as this value, and the upper bound
-    counts all missing labels as this value. The ends of the interval follow Imbens and Manski
+    For the lower bound of a value's share, no missing label counts as this value. For the upper
+    bound, all missing labels count as this value. The ends of the interval follow Imbens and Manski
     (2004, Eq. 6 and 7), but are mid-P limits instead of normal limits. The interval contains the
     true share with probability `level`, regardless of where the true share lies between the two
     bounds. If no labels are missing, the interval equals the interval from `share_intervals`.
@@ -57,7 +57,7 @@ def worst_case_intervals(
 
 
 def imbens_manski_tail(lowest: float, highest: float, n: int, level: float) -> float:
-    """Return the probability that an interval leaves out on each side.
+    """Return the tail probability on each side of an interval for a share with missing labels.
 
     The probability is (1 - level) / 2 if both bounds are equal. It rises to 1 - level if the bounds
     are far apart, because the true share can then be close to only one of them.

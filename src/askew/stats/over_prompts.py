@@ -2,11 +2,11 @@
 
 Images of the same prompt are similar. So images from a few prompts contain less information about
 all prompts than the same number of images from many prompts. The design effect is the observed
-variance of shares between prompts, divided by the variance that independent images would have (Rao
-and Scott 1981). Tests and intervals use the effective sample size: the number of independent images
-that would have the same sampling error. If prompts vary no more than independent images would, the
-effective sample size equals the number of images. This is always the case if each prompt has only
-one image.
+variance of shares between prompts, divided by the variance that the shares of independent images
+would have (Rao and Scott 1981). Tests and intervals use the effective sample size: the number of
+independent images that would have the same sampling error. If prompts vary no more than independent
+images would, the effective sample size equals the number of images. This is always the case if each
+prompt has only one image.
 """
 
 from dataclasses import dataclass, replace
@@ -59,7 +59,7 @@ class PromptCounts:
 
     @property
     def sizes(self) -> Floats:
-        """Number of images of each prompt."""
+        """Number of images for each prompt."""
         return np.asarray(self.counts.sum(axis=1))
 
     @property
@@ -84,7 +84,7 @@ class PromptCounts:
         return max(float(terms.sum()) / (int(values) - 1), 1.0)
 
     def expected(self, errors: ReadingErrors | None) -> Floats:
-        """Return the expected label shares of each prompt if the references are true."""
+        """Return each prompt's expected label shares if the reference shares are true."""
         return self.references if errors is None else self.references @ errors.rates
 
     def independent_images(self, level: float = 0.95) -> int:
@@ -138,7 +138,7 @@ def distance_over_prompts(
     level: float = 0.95,
     reference_images: int | None = None,
 ) -> Estimate:
-    """Estimate the distance between the shares over all prompts and the mean reference.
+    """Estimate the distance of the shares over all prompts from the mean reference.
 
     The interval and the null value are computed as in `shares.distance_estimate`, at the effective
     sample size.
@@ -212,7 +212,7 @@ def over_prompts_test(
 def _clustered_p(
     prompts: PromptCounts, errors: ReadingErrors | None, reference_images: int | None
 ) -> float:
-    """Return Rao and Scott's p-value, or 0 if prompts vary no more than independent images."""
+    """Return Rao and Scott's p-value, or 0 if prompts vary as little as independent images."""
     effect = prompts.design_effect(errors)
     if effect <= 1:
         return 0.0

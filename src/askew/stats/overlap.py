@@ -2,9 +2,9 @@
 
 If two masks each cover 30 % of an image and their pixels are independent, their IoU is .176.
 Attention maps are smooth and similar in all images, so even maps from *different* images of a
-prompt have a higher IoU than this. askew uses the overlap between different images as the null
-value. Functions raise NotEnoughData if there is no image, or if both masks of a pair are empty,
-because their overlap is then not defined. They raise ValueError if shapes do not match.
+prompt have a higher IoU. askew uses the overlap between different images as the null value.
+Functions raise NotEnoughData if there is no image, or if both masks of a pair are empty, because
+their overlap is then not defined. They raise ValueError if shapes do not match.
 """
 
 from dataclasses import replace
@@ -40,9 +40,9 @@ def mask(map: ArrayLike, threshold: Threshold = "percentile", tau: float = 70) -
     map : array, (..., H, W)
         Maps. Each map gets its own threshold.
     threshold
-        "percentile": at least the tau-th percentile of the map (as in the paper, at tau = 70).
-        "max": at least tau percent of its maximum. "minmax": at least tau percent of the way from
-        its minimum to its maximum.
+        Minimum value of the pixels in the mask. "percentile": the tau-th percentile of the map (as
+        in the paper, with tau = 70). "max": tau percent of the map's maximum. "minmax": tau percent
+        of the way from the map's minimum to its maximum.
     tau
         Percentage, in [0, 100].
 
@@ -130,7 +130,7 @@ def iou_matrix(a: ArrayLike, b: ArrayLike) -> Floats:
 
 def _shared(common: NDArray[Any], union: NDArray[Any]) -> Floats:
     if np.any(union == 0):
-        raise NotEnoughData("two of these masks are empty, so their overlap is not defined")
+        raise NotEnoughData("both masks of a pair are empty, so their overlap is not defined")
     return np.asarray(common / union)
 
 
@@ -177,7 +177,8 @@ def entanglement(
     Parameters
     ----------
     matrix : array, (n, n)
-        IoU from `iou_matrix`. For mBIoU, the mean of the matrices from all blocks of the model.
+        IoU from `iou_matrix`. For mBIoU, pass the mean of the matrices from all blocks of the
+        model.
     rng
         Random generator for the permutations.
     draws
@@ -185,7 +186,7 @@ def entanglement(
     level
         Confidence level of the intervals, in (0, 1).
     missing
-        Number of images without a map, which the estimate only reports.
+        Number of images without a map. This number is reported but does not affect the estimate.
 
     Returns
     -------
@@ -268,7 +269,7 @@ def bilinear(maps: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
         return x
 
     def weights(old: int, new: int) -> Floats:
-        """Return the weight of each old cell in each new cell along one side."""
+        """Return the weight of each old cell in each new cell, along one side of a map."""
         centers = (np.arange(new) + 0.5) * old / new - 0.5
         return np.stack([np.interp(centers, np.arange(old), cell) for cell in np.eye(old)], axis=1)
 

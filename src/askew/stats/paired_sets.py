@@ -1,4 +1,7 @@
-"""Two image sets as arrays with one row per image. Rows of different sets can form pairs."""
+"""Two image sets, represented as arrays with one row per image.
+
+Rows of different sets can form pairs.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,7 +52,7 @@ class PairedSets:
         first, second : array, (images, columns)
             The two sets.
         first_keys, second_keys : optional
-            Key of each image. If there are no keys, there are no pairs.
+            Key of each image. Without keys, the sets have no pairs.
 
         Raises
         ------
@@ -98,7 +101,7 @@ class PairedSets:
         return np.concatenate([self.pairs[1], self.rest[1]])
 
     def of_value(self, value: int) -> Self:
-        """Return sets with two columns: whether an image shows the value, and whether it does not.
+        """Return sets with two columns: one for images that show the value, and one for all others.
 
         Parameters
         ----------
@@ -152,7 +155,7 @@ class PairedSets:
 
 
 def _rows_by_key(keys: Keys | None, n: int) -> dict[int, int]:
-    """Return a mapping from each key to the row of its image, for n images."""
+    """Return a mapping from the key of each of n images to the row of the image."""
     if keys is None:
         return {}
     if len(keys) != n:
@@ -168,7 +171,7 @@ def _rows_by_key(keys: Keys | None, n: int) -> dict[int, int]:
 
 
 def _resample_counts(n: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Draw resamples of n rows, and count how often each row occurs in each resample."""
+    """Count how often each of n rows occurs in each of several random resamples."""
     if n == 0:
         return np.zeros((draws, 0))
     return bootstrap_weights(n, draws, rng) * n

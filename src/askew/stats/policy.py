@@ -1,4 +1,4 @@
-"""Weights for sending several prompts to a model so that its images have less bias on several axes.
+"""Compute how often to send each of several prompts so that images have less bias on several axes.
 
 A cell is a prompt that states values of some axes. The prompt itself is the cell that states no
 value. A policy sends the prompt of cell c with probability x_c, its weight. The resulting shares on
@@ -28,7 +28,7 @@ from askew.stats.intervals import Floats
 
 NOTHING = 1e-6  # weights below it are rounding errors of the solver
 SHRINK = 0.5
-"""Number of images added to the count of every value.
+"""Number of images that is added to the count of every value.
 
 This number prevents a count of 0 from excluding a value.
 """
@@ -39,7 +39,7 @@ Cell = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Shares that a mixture of cells should have on an axis or a pair of axes.
+    """Shares that a mixture of cells should have on an axis or on a pair of axes.
 
     Attributes
     ----------
@@ -106,10 +106,10 @@ def composed(cell: Cell, initial: ArrayLike, stated: Mapping[tuple[int, int], Ar
     cell
         Statements of the cell.
     initial : array, (..., m)
-        Number of images of the prompt itself that show each value.
+        Number of images that show each value, counted among the images of the prompt itself.
     stated
-        For each single statement, number of images of the prompt with this statement that show each
-        value. Each array has the shape (..., m).
+        For each single statement, number of images that show each value, counted among the images
+        whose prompt contains only this statement. Each array has the shape (..., m).
     """
     start = _log_shares(initial)
     ratios = [_log_shares(stated[statement]) - start for statement in cell]

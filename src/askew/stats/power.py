@@ -1,4 +1,4 @@
-"""Power of tests for shares: how large a deviation must be for a test to detect it.
+"""Power of tests for shares: how large a deviation must be so that a test detects it.
 
 A test compares the shares of K values with reference shares. Under the alternative, one value k
 becomes more frequent: the shares are (1 - t) reference + t e_k. The distance of these shares from
@@ -13,7 +13,7 @@ There are two tests:
   computes it exactly if the possible counts can be enumerated, and by simulation if there are too
   many. Labels may have known errors.
 - `exchange_power`: the test of whether two sets of the same size have equal shares (`exchange`).
-  The first set has the reference shares. The function is for images that do not form pairs. Fewer
+  The first set has the reference shares. The function assumes that images do not form pairs. Fewer
   images are needed if images with the same seed form pairs, and the two images of a pair often have
   the same label.
 """
@@ -143,7 +143,7 @@ def fit_power(
 
 
 def _distinct(shares: list[Floats], reference: tuple[float, ...]) -> list[Floats]:
-    """Keep only one of several alternatives that are equal after permuting values.
+    """Among alternatives that differ only by a permutation of values, keep only one.
 
     The permutation must not change the reference shares. If labels have no errors, the test has the
     same power for all of these alternatives.
@@ -167,7 +167,7 @@ def _rejected_counts(
 def _rejects(
     counts: Floats, reference: tuple[float, ...], level: float, errors: ReadingErrors | None
 ) -> NDArray[np.bool_]:
-    """Check for each row of counts whether the test rejects these counts.
+    """Check, for each row of counts, whether the test rejects these counts.
 
     All rows have the same sum.
     """
@@ -207,8 +207,8 @@ def images_needed(
 ) -> int | None:
     """Return the minimum number of images with which a test detects a deviation with a given power.
 
-    If there are two values, the test keeps this power with up to a fraction `STEADY` of additional
-    images.
+    If there are two values, the test also has this power if up to a fraction `STEADY` of images is
+    added.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ def _asymptotic_images(
 
 
 def _steady(images: int, suffices: Callable[[int], bool]) -> int:
-    """Return the minimum number of images, at least `images`, from which a test keeps its power."""
+    """Return the minimum number of images, at least `images`, from which the power suffices."""
     start = images
     number = images
     while number <= start + STEADY * start + 2:

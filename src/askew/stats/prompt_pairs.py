@@ -52,7 +52,7 @@ from askew.types import Estimate
 FEWEST_PAIRS = 6
 """Minimum number of prompts for which a test that swaps conditions can be significant."""
 MOST_SUMS = 20_000
-"""The test is exact for up to this many different sums over prompts."""
+"""Maximum number of different sums over prompts for which the test is exact."""
 BATCH = 20_000  # draws that are simulated together
 LARGEST_DENOMINATOR = 1_000_000
 """Differences are computed as exact fractions up to this common denominator."""
@@ -129,7 +129,7 @@ class PromptPairs:
         return of_first.sum(axis=0) / total, of_second.sum(axis=0) / total
 
     def exchanged(self, draws: int, rng: Generator) -> tuple[Floats, Floats]:
-        """Return both conditions' shares after randomly swapping the conditions of each prompt.
+        """Return the shares of both conditions after the conditions of random prompts are swapped.
 
         Parameters
         ----------
@@ -290,14 +290,14 @@ class DifferentPrompts:
 
     @classmethod
     def of(cls, differences: Integers) -> Self:
-        """Find the distinct differences, and count the prompts that have each of them."""
+        """Return the distinct differences, with the number of prompts that have each difference."""
         rows = differences[differences.any(axis=1)]
         leading = rows[np.arange(len(rows)), (rows != 0).argmax(axis=1)]
         unique, counts = np.unique(rows * np.sign(leading)[:, None], axis=0, return_counts=True)
         return cls(differences=unique, counts=counts.astype(np.int64))
 
     def exact_sums(self) -> tuple[Integers, Floats] | None:
-        """Return the possible sums under random signs, with probabilities; None if too many."""
+        """Return the possible sums under random signs and their probabilities; None if too many."""
         sums = np.zeros((1, self.differences.shape[1]), dtype=np.int64)
         weights: Floats = np.ones(1)
         for difference, count in zip(self.differences, self.counts, strict=True):

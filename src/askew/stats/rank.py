@@ -1,4 +1,4 @@
-"""Correlation between two lists of numbers, and between their ranks."""
+"""Estimate the correlation between two lists of numbers, or between their ranks."""
 
 import math
 from dataclasses import replace

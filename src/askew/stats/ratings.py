@@ -85,8 +85,8 @@ def jackknife_correlation(
     Parameters
     ----------
     statistic
-        Function that returns the correlation for the things at the given indexes, in [-1, 1], or
-        NaN if the correlation is not defined.
+        Function that takes indexes of things and returns the correlation for these things, in [-1,
+        1]. It returns NaN if the correlation is not defined.
     clusters : array, (things,)
         Cluster of each thing.
     level
@@ -108,7 +108,7 @@ def jackknife_correlation(
     r = statistic(places)
     if len(numbers) < 3 or math.isnan(r):
         raise NotEnoughData(
-            "a correlation needs at least three pairs, and numbers that differ in both lists"
+            "a correlation needs at least three pairs, and different numbers in each list"
         )
     estimate = Estimate(value=r, n=len(numbers), null=0.0, max=1.0)
     count = int(numbers.max()) + 1

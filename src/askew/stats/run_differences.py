@@ -1,4 +1,4 @@
-"""Differences in rates and means between two runs, which use the same or independent images.
+"""Differences in rates and means between two runs, on the same images or on independent images.
 
 Arrays have the shape (images, columns). They contain 0, 1 or NaN for rates, and any numbers or NaN
 for means. An array has several columns if there are several decisions about an image. Such
@@ -152,7 +152,7 @@ def _mean_difference(runs: Runs) -> float:
 
 
 def _assigned(runs: Runs, rng: Generator, draws: int) -> Floats:
-    """Return the difference between the runs after each random assignment of a group's images."""
+    """Return the difference between the runs for each random assignment of images to the runs."""
     later, earlier = (np.sort(image_means(rows)) for rows in runs)
     pooled = np.concatenate([later, earlier])
     weights = np.repeat([1 / len(later), -1 / len(earlier)], [len(later), len(earlier)])

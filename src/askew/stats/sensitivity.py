@@ -89,7 +89,8 @@ class AxisPairSample:
     distance : str
         Name of the distance from the reference, a key of `distance.DISTANCES`.
     missing : int
-        Number of images without an answer, which the estimate only reports.
+        Number of images without an answer. This number is reported but does not affect the
+        estimate.
     confusion : array, (m, m), optional
         Number of images for each true value (rows) and each answer of the instrument (columns). If
         this table is given, IS is corrected for these labeling errors.
@@ -284,7 +285,7 @@ def null_sizes(
     rng: np.random.Generator,
     draws: int = 1000,
 ) -> dict[tuple[str, str], Floats]:
-    """Simulate |IS| for pairs without an effect: the noise in a graph's amplification (Eq. 14).
+    """Simulate |IS| for pairs without an effect, which add noise to the amplification (Eq. 14).
 
     Both distributions of a pair, before and after the intervention, are drawn from one population.
     All pairs with the same target axis use the same random numbers for the baseline set. The
@@ -406,7 +407,7 @@ class TargetDistribution:
     def drawn(
         self, population: Floats, pictures: int, common: CommonDraws, rng: np.random.Generator
     ) -> Floats:
-        """Simulate the shares of answers without building tables of random numbers."""
+        """Simulate the shares of answers without using tables of random numbers."""
         answered = population
         if self.errors is not None:
             answered = self._answered(population, self.errors, common)
@@ -629,7 +630,7 @@ def _null_sensitivities(
     stream: int = 0,
     after: np.random.Generator | None = None,
 ) -> Floats:
-    """Simulate the debiased IS without an effect by drawing all sets from one population.
+    """Simulate the debiased IS under the hypothesis of no effect: all sets have one population.
 
     The random numbers for the baseline set come from `stream`. The counterfactual sets are drawn
     with the generator `after`. If `after` is None, the random numbers for the counterfactual sets
@@ -657,7 +658,7 @@ def _sensitivities_of_samples(
         matrix_variances = before.errors.variances(population, before.coefficients)
 
     def simulated(answered: Floats, pictures: int) -> tuple[Floats, Floats]:
-        """Return the differences from the reference and their variances, given a sample size."""
+        """Return the differences from the reference, and their variances at a given sample size."""
         gaps = answered @ before.coefficients.T - before.reference @ forms.T
         variances = form_variances(answered, before.coefficients) / max(pictures - 1, 1)
         return gaps, variances + matrix_variances

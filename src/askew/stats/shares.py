@@ -1,8 +1,8 @@
 """Shares of the values of an axis in an image set, and their distance from a reference.
 
 Counts are arrays of shape (K,) with the number of images that show each value. `missing` is the
-number of images without an answer, which the estimates only report. All functions raise
-NotEnoughData if there are no answers, and ValueError for invalid counts or shapes.
+number of images without an answer. It is reported but does not affect the estimates. All functions
+raise NotEnoughData if there are no answers, and ValueError for invalid counts or shapes.
 """
 
 import math
@@ -52,7 +52,8 @@ def share_intervals(
     level
         Confidence level of the intervals, in (0, 1).
     missing
-        Number of images without an answer, which the estimate only reports.
+        Number of images without an answer. This number is reported but does not affect the
+        estimate.
     """
     c = axis_counts(counts)
     n = int(c.sum())
@@ -105,7 +106,8 @@ def distance_estimate(
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Number of images without an answer, which the estimate only reports.
+        Number of images without an answer. This number is reported but does not affect the
+        estimate.
     reference_images
         Number of images from which the reference was computed; None if it is exact. If the
         reference was computed from images, it also has a sampling error, so the samples for the

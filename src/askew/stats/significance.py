@@ -5,7 +5,7 @@ from askew.types import Estimate, Missing
 SIGNIFICANCE_LEVEL = 0.05
 """A test is significant if its q-value is below this level.
 
-If the test is not corrected, its p-value must be below this level.
+If a test is not corrected for multiple testing, its p-value must be below this level.
 """
 
 

@@ -50,10 +50,10 @@ def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float)
 def high_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float) -> float:
     """Return the high end of the interval for the spread of K population scores.
 
-    The high end is the smallest population spread for which all samples except a fraction (1 -
-    level) / 2 exceed the observed spread. By chance, observed scores can be unusually similar, even
-    for equal populations. So if the observed spread is below the median spread of samples from
-    equal populations, askew uses this median instead.
+    The high end is the smallest population spread for which a fraction of at most (1 - level) / 2
+    of all samples does not exceed the observed spread. By chance, observed scores can be unusually
+    similar, even for equal populations. So if the observed spread is below the median spread of
+    samples from equal populations, askew uses this median instead.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 MOST_SUBSETS = 5_000
-"""Maximum number of subsets for which all subsets are compared."""
+"""askew compares all subsets only if there are at most this many."""
 
 Cost = Callable[[tuple[int, ...]], float]
 
@@ -70,7 +70,7 @@ def greedy_subsets(
     cost
         Function that returns the cost of a subset.
     is_enough
-        Function that returns True if a subset needs no further members. If this function is given,
+        Function that returns True if a subset needs no further members. If the function is given,
         the search also ends when no further member reduces the cost. If this function is None, the
         last subset has `most` members.
 
