@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from askew.errors import UsageError
 
 HARMLESS = ("api-version", "api_version", "version")
-"""Names of query parameters in an address whose values are not secret."""
+"""Names of query parameters whose values are not secret."""
 
 KEYS_IN_ENVIRONMENT = (
     "put the key into the environment variable ASKEW_API_KEY. For an address that needs a password "
@@ -42,8 +42,8 @@ def check_address(name: str, value: object) -> None:
     Raises
     ------
     UsageError
-        If the value is an address with a login, a fragment, or a query other than `HARMLESS`.
-        The message does not contain the value.
+        If the value is an address with credentials, a fragment, or query parameters that are not in
+        `HARMLESS`. The message does not contain the value.
     """
     if not isinstance(value, str):
         return
@@ -74,12 +74,12 @@ def _secret_part(address: str) -> str:
         return "a fragment (#)"
     names = [name for name, _ in parse_qsl(query, keep_blank_values=True)]
     if query and not (names and set(names) <= {*HARMLESS}):
-        return "a query (after ?) that may contain a key"
+        return "a query string (after ?) that may contain a key"
     return ""
 
 
 def shown(address: str) -> str:
-    """Return an address for display, which omits the login, query and fragment."""
+    """Return an address for display, without the credentials, query string and fragment."""
     start = address.find("//") + 2 if "//" in address else 0
     rest = address[start:]
     if "@" in rest:
@@ -93,7 +93,7 @@ def without_logins(text: str) -> str:
 
 
 def secrets_of(address: str) -> list[str]:
-    """Return an address's secret parts, longest first, for removal from a server's messages."""
+    """Return the secret parts of an address, longest first, to remove from a server's messages."""
     parts = urlsplit(address)
     login = parts.netloc.rpartition("@")[0]
     name, _, password = login.partition(":")

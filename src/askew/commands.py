@@ -341,7 +341,7 @@ def _has_plan(folder: Path) -> bool:
 
 
 def _last_change(folder: Path) -> float:
-    """Return the Unix time of a run's last change; for an unreadable run, of its folder."""
+    """Return the Unix time of the last change to a run, or to its folder if it is unreadable."""
     try:
         return max(file.lstat().st_mtime for file in run_files(folder))
     except OSError:
@@ -502,7 +502,7 @@ def studio_path(name: str = "studio", /) -> str:
 def studio_truth(
     prompt: str = "a photo of a person", /, *, axis: str | None = None, bias: float = 1.0
 ) -> Text:
-    """Print the planted distribution of each axis, to compare with an audit of studio/planted.
+    """Print the planted distribution of each axis, for comparison with an audit of studio/planted.
 
     Examples
     --------

@@ -75,7 +75,7 @@ class Condition:
 
 
 def check(conditions: Sequence[Condition], findings: object, result: object = None) -> None:
-    """Check that no condition holds.
+    """Check that no condition is met.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def parse(texts: str | Sequence[str] | None, scores: Scores) -> list[Condition]:
 
 
 def place(located: LocatedEstimate) -> str:
-    """Describe what an estimate is about by its prompt, in quotation marks, and its other names."""
+    """Describe an estimate by its prompt, in quotation marks, and by its other names."""
     prompt = located.names.get("prompt")
     texts = [repr(prompt)] if prompt else []
     for name, text in located.names.items():

@@ -1,4 +1,4 @@
-"""Consoles that prevent labels, model answers and other foreign text from moving the cursor."""
+"""Consoles that prevent labels, model answers and other untrusted text from moving the cursor."""
 
 import re
 import sys

@@ -247,7 +247,7 @@ def _csv(rows: Sequence[EstimateRow]) -> str:
 
 
 def without_formula(value: object) -> object:
-    """Return a value for a CSV file, with a quotation mark in front if the text is a formula.
+    """Return a value for a CSV file, preceded by an apostrophe if the text is a formula.
 
     Some programs start a new row at a carriage return, so carriage returns become line feeds, which
     are quoted in the file.
@@ -260,7 +260,7 @@ def without_formula(value: object) -> object:
 
 
 def as_text(number: int) -> str:
-    """Return the digits of a number for a CSV file, with a quotation mark in front.
+    """Return the digits of a number for a CSV file, preceded by an apostrophe.
 
     Spreadsheets and JavaScript would round a number above 2^53. A text keeps all digits.
     """

@@ -542,7 +542,7 @@ def _annotations(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
     """Return two dictionaries with the annotations of a record's fields, keyed by field name.
 
     The first dictionary states what the keys of a field's mapping are called. The second states
-    whether a field identifies its entry. A field that lacks an annotation is omitted.
+    whether a field identifies its entry. A field without an annotation is omitted.
     """
     key_names = {}
     identifying = {}
@@ -557,7 +557,7 @@ def _annotations(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
 
 
 def _key_name(hint: object) -> str | None:
-    """Return the annotation of a type that names a mapping's keys; None if no annotation does."""
+    """Return the name that a type's annotation gives to a mapping's keys; None if there is none."""
     for mark in getattr(hint, "__metadata__", ()):
         if isinstance(mark, MappingKey):
             return mark.name

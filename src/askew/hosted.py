@@ -80,7 +80,7 @@ def check_concurrency(concurrency: int) -> None:
 
 
 def revision_or_month(revision: str) -> str:
-    """Return a hosted model's revision, or the current month, such as 2026-11, if it is empty."""
+    """Return a hosted model's revision; if it is empty, the current month, such as 2026-11."""
     return str(revision) or f"{datetime.now(UTC):%Y-%m}"
 
 
@@ -549,8 +549,8 @@ class BoundedClient(openai.DefaultHttpxClient):
             if reason is None:
                 raise
             raise PermanentFailure(
-                f"has a certificate that cannot be verified ({reason}); check the address, or name "
-                "the server's authority in the environment variable SSL_CERT_FILE"
+                f"has a certificate that cannot be verified ({reason}); check the address, or set "
+                "the environment variable SSL_CERT_FILE to the certificate of the server's authority"
             ) from error
         return httpx2.Response(
             response.status_code,

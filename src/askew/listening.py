@@ -1,4 +1,4 @@
-"""Helpers for servers on this machine, which check packages, open sockets and choose settings."""
+"""Check packages, open sockets and choose settings for servers on this machine."""
 
 import socket
 

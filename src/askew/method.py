@@ -65,7 +65,7 @@ TOLERATED_SHARE = 0.03
 """Share of missing images above which askew warns."""
 
 DIFFERENCE_LEVEL = 0.01
-"""Corrected p-value below which askew warns that an image set lacks more images than other sets."""
+"""Corrected p-value below which askew warns that a set is missing more images than other sets."""
 
 LARGEST_LIST = 5
 """Maximum number of image sets that a warning lists."""
@@ -299,7 +299,7 @@ class Method(Generic[P, G, F, R_co]):
     def _finished(self, plan: P, folder: Path, store: Path) -> F | None:
         """Return the findings of a finished run, or None if repeating it could change them.
 
-        None is also returned if the store lacks data that the run needs.
+        None is also returned if data that the run needs are missing from the store.
         """
         if not (folder / RESULTS_FILE).exists() or DECIDING & changed_run_files(folder).keys():
             return None
@@ -570,7 +570,7 @@ def _distinct_counts(sets: Sequence[PictureSet]) -> str:
 
 
 def _lacks_more(image_set: PictureSet, missing: int, planned: int, tests: int) -> bool:
-    """Test whether a set lacks significantly more images than the other sets together."""
+    """Test whether a set is missing significantly more images than the other sets together."""
     absent = sum(image_set.missing.values())
     if not absent:
         return False

@@ -25,7 +25,7 @@ NonEmptyText = Annotated[str, Field(min_length=1)]
 
 
 def _checked_settings(settings: dict[str, Setting]) -> dict[str, Setting]:
-    """Return the settings. Raise ValueError if an address in them contains a password or a key."""
+    """Return the settings. Raise ValueError if an address contains a password or a key."""
     try:
         check_addresses(settings)
     except UsageError as error:
@@ -36,7 +36,7 @@ def _checked_settings(settings: dict[str, Setting]) -> dict[str, Setting]:
 Settings = Annotated[dict[str, Setting], AfterValidator(_checked_settings)]
 
 CONNECTION_SETTINGS = frozenset(("url", "timeout", "concurrency"))
-"""Names of settings of instruments and language models that cannot change an answer."""
+"""Names of settings that cannot change the answers of instruments and language models."""
 
 
 def deciding_settings(

@@ -50,7 +50,7 @@ class Provider:
     settings
         The settings.
     facts
-        Facts that determine the object's results, as known to the sending process.
+        Properties that determine the object's results, with their values in the sending process.
     """
 
     kind: str

@@ -69,7 +69,7 @@ def _left(report: MergeReport, packs: str) -> list[str]:
     if left:
         lines.append(
             f"{plural(left, 'pack')} of {report.taken + left} missing. Start the jobs again; they "
-            "make only the missing packs. Or repeat the command without --shard and --packs, "
+            "write only the missing packs. Or repeat the command without --shard and --packs, "
             "which does the rest of the work on this machine"
         )
     return lines
@@ -102,7 +102,7 @@ def store_copy(source: Path, target: Path, /) -> str:
     UsageError
         If there is no such store.
     StoreError
-        If images are damaged. All other content is copied nonetheless.
+        If images are damaged. All other content is still copied.
     """
     from askew.store.copying import copy_store
 

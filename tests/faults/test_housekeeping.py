@@ -145,7 +145,7 @@ def test_another_plan_is_refused_with_the_difference(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([*COMMAND, "3", "--run", str(place / "run2")]) == 2
-    assert "(images is 2 there and 3 here)" in capsys.readouterr().err
+    assert "(images is 2 in that plan and 3 in this plan)" in capsys.readouterr().err
 
 
 def test_many_missing_images_are_reported(

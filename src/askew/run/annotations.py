@@ -89,7 +89,7 @@ class Annotations:
 
     @classmethod
     def of(cls, entries: Iterable[Annotation], skipped: int = 0) -> "Annotations":
-        """Determine the current marks from all marks, given in file order."""
+        """Return the marks that are current, given all marks in file order."""
         labels: dict[tuple[str, str], str] = {}
         flags: dict[str, str] = {}
         notes: dict[str, Annotation] = {}

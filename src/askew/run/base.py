@@ -1,6 +1,6 @@
 """The interface through which a method obtains images, answers and vectors.
 
-`LiveRun` generates everything that the store lacks. `CountingRun` only counts this work.
+`LiveRun` generates everything that is missing from the store. `CountingRun` only counts this work.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -58,7 +58,7 @@ class MakerOutput:
     seen
         Measurements such as attention maps, keyed by fingerprint.
     report
-        Facts that a server reported about the image, keyed by name.
+        Details that a server reported about the image, keyed by name.
     """
 
     picture: EncodedPicture | Missing
@@ -145,7 +145,7 @@ def _without_seed(outcome: Outcome) -> Outcome:
 
 
 def report_of(image: object) -> Mapping[str, Setting]:
-    """Return the facts that a model reported about an image; empty if there are none."""
+    """Return the details that a model reported about an image; empty if there are none."""
     info = getattr(image, "info", {})
     return dict(info.get(REPORT, {}))
 

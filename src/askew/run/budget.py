@@ -1,4 +1,4 @@
-"""Budget for a run, which is a number of images, a time, or an amount of money."""
+"""Budget for a run: a number of images, a time, or an amount of money."""
 
 import math
 import re
@@ -136,7 +136,7 @@ class Budget:
         self.paid += count * (self.call_price or 0.0)
 
     def is_exhausted(self) -> bool:
-        """Check whether less time remains than the longest part took so far."""
+        """Check whether the remaining time is shorter than the longest part so far."""
         elapsed = time.monotonic() - self._begun
         return self.seconds is not None and elapsed + self._longest > self.seconds
 

@@ -121,7 +121,7 @@ def _unknown_images(results: Head, planned: Sequence[PlannedPicture]) -> Iterato
     known = {picture.id for picture in planned}
     named = {name for image_set in results.sets for name in image_set.pictures if name is not None}
     for name in sorted(named - known):
-        yield f"{RESULTS_FILE} names the image {name}, which the store lacks for this run"
+        yield f"{RESULTS_FILE} lists the image {name}, which is missing from the store for this run"
 
 
 def set_aside(folder: Path, report: CheckReport) -> list[str]:

@@ -1,4 +1,4 @@
-"""A run that only counts the work in a method's gather step and how much of it is already done."""
+"""A run that only counts the work of a method's gather step, including work already done."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -63,7 +63,7 @@ class Parts(Protocol[Part]):
 
     @property
     def parts(self) -> Sequence[Part]:
-        """The parts that the store lacks."""
+        """The parts whose results are missing from the store."""
 
     @property
     def task(self) -> Callable[[Any], Any]:

@@ -14,7 +14,7 @@ from askew.store.files import SUMS_FILE, changed_files, listed_files
 HASH_FILE = "plan.hash"
 REPORT_FILE = "report.html"
 OPENED_FILE = "opened.json"
-"""File that stores facts about a run's models, so that the models need not be opened again."""
+"""File with information about a run's models, so that they need not be opened again."""
 
 ANNOTATIONS_FILE = "annotations.jsonl"
 """File to which people add corrected labels, flags and notes. No checksum covers the file."""
@@ -32,7 +32,7 @@ DAMAGED = ".damaged"
 """Suffix that askew adds to the names of damaged files."""
 
 INCOMPLETE = re.compile(r"\.[0-9a-f]{16}\.part")
-"""Pattern for the names of incomplete files that killed processes left behind."""
+"""Pattern for the names of incomplete files left behind by killed processes."""
 
 LARGEST_LIST = 3
 """Maximum number of differences that an error message lists."""
@@ -93,7 +93,7 @@ def check_folder(folder: Path, plan: RunPlan) -> None:
 
 
 def _differences(folder: Path, plan: RunPlan) -> str:
-    """Describe how the plan in a folder differs from another plan; empty if it cannot be read."""
+    """Describe how a folder's plan differs from another plan; empty if it cannot be read."""
     try:
         there = _settings(read_plan(folder / PLAN_FILE, follow=False))
     except UsageError:
@@ -101,7 +101,7 @@ def _differences(folder: Path, plan: RunPlan) -> str:
     here = _settings(plan)
     differing = [name for name in {**there, **here} if there.get(name) != here.get(name)]
     words = [
-        f"{name} is {there.get(name)!r:.60} there and {here.get(name)!r:.60} here"
+        f"{name} is {there.get(name)!r:.60} in that plan and {here.get(name)!r:.60} in this plan"
         for name in differing[:LARGEST_LIST]
     ]
     text = ", ".join(words)

@@ -81,7 +81,7 @@ class Reading:
 def unfinished_batches(
     wanted: Sequence[Sequence[R]], size: int, stored: Container[str], seeded: bool
 ) -> list[Sequence[R]]:
-    """Divide lists of requests into batches, and return the batches that still lack images.
+    """Divide lists of requests into batches, and return the batches that are not complete.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def unanswered(
 def unread_slices(
     readings: Sequence[Reading], known: Container[tuple[str, str]], at_once: int
 ) -> list[Reading]:
-    """Divide readings into slices, and return the slices that lack a vector for any image.
+    """Divide readings into slices, and return the slices in which a vector is missing.
 
     Parameters
     ----------

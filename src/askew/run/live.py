@@ -1,4 +1,4 @@
-"""A run that generates the images, answers and vectors that the store lacks.
+"""A run that generates the images, answers and vectors that are missing from the store.
 
 The run can be stopped at any point. Repeating the command continues the run.
 """
@@ -230,7 +230,7 @@ class LiveRun(Run):
     def _imported(
         self, collection: Collection, wanted: Sequence[PictureRequest]
     ) -> dict[str, Outcome]:
-        """Return stored images whose source files have not changed since, by image key."""
+        """Return the stored images whose source files have not changed, keyed by image key."""
         digests: Mapping[Path, str] = getattr(collection, "digests", {})
         stored = self.store.pictures(request.key for request in wanted)
         imported: dict[str, Outcome] = {}
@@ -348,7 +348,7 @@ class LiveRun(Run):
     def read_all(
         self, readings: Sequence[Reading], stage: StageName = "vectors", at_once: int = SLICE
     ) -> list[Rows]:
-        """Measure images, store the results, and return an array (images, numbers) per reading.
+        """Measure images, store the results, and return an array per reading.
 
         Images are measured in slices of `at_once` images. A slice is skipped if all of its
         measurements are stored. Readers that have different names work one after another.
@@ -561,7 +561,7 @@ def check_maker(maker: Any) -> None:
 
 
 def _hardware_of(engine: Engine) -> Callable[[], Hardware] | None:
-    """Return a function that requests a remote worker's devices; None if no worker is remote."""
+    """Return a function that asks a remote worker for its devices; None if no worker is remote."""
     if not getattr(engine, "is_remote", False):
         return None
 
@@ -587,7 +587,7 @@ def _value(result: T | Failure) -> T:
 def opened_run(
     plan: RunPlan, folder: Path, store: Path, /, **options: Unpack[RunOptions]
 ) -> Iterator[LiveRun]:
-    """Open a run that does a plan's remaining work, and finally close the run's store.
+    """Return a context manager that yields a run of a plan, and then closes the run's store.
 
     The run uses the options `budget`, `price`, `vqa_price`, `progress`, `log`, `stop`, `engine`,
     `workers` and `gpus_per_worker`.

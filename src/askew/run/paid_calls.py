@@ -31,7 +31,7 @@ class PaidCalls:
     ) -> None:
         """Count the calls for questions about images.
 
-        A question that repeats for an image is not counted.
+        A question that was already counted for an image is not counted again.
         """
         by_hash = {question_hash(question): question for question in questions}
         for picture in pictures:

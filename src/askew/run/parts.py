@@ -26,18 +26,18 @@ from askew.store.store import Answers, Store
 from askew.types import Missing, Picture, Question
 
 MACHINE = ("python", "platform", "packages", "device", "threads")
-"""Facts about the environment, which are stored with each image."""
+"""Names of properties of the environment that are stored with each image."""
 
 KnownVectors = dict[tuple[str, str], Rows]
 """Vectors, keyed by reader fingerprint and image id."""
 
 QuestionItem = tuple[list[Picture], list[Question], Rows | None]
-"""Images, questions about the images, and their vectors if the instrument needs vectors."""
+"""Images, questions about the images, and the images' vectors if the instrument needs them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Batch of generated images, and facts about the machine that generated it.
+    """Batch of generated images, and details of the machine that generated them.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Batch:
 
 
 def make_batch(maker: Maker[W], wanted: Sequence[W]) -> Batch:
-    """Generate a batch of images, and return the images with facts about this machine."""
+    """Generate a batch of images, and return the images with details of this machine."""
     outputs = maker.make(wanted)
     machine = environment(provider_fact(maker, "device"))
     facts: dict[str, object] = {name: getattr(machine, name) for name in MACHINE}
@@ -61,7 +61,7 @@ def make_batch(maker: Maker[W], wanted: Sequence[W]) -> Batch:
 
 
 class ImageParts(Generic[W]):
-    """Work on batches of images that the store lacks.
+    """Work on batches of images that are missing from the store.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class ImageParts(Generic[W]):
         return f"images of {part[0].prompt!r} by {self._maker.name}"
 
     def save(self, part: Sequence[W], result: Batch) -> None:
-        """Store the images, their measurements, and facts about the environment."""
+        """Store the images, their measurements, and details of the environment."""
         self.device = result.provenance["device"]
         self._budget.add_images(len(part), self._price)
         self._store.put_reports(
@@ -144,7 +144,7 @@ class ImageParts(Generic[W]):
 
 
 def provider_fact(maker: object, name: str) -> str | None:
-    """Return an attribute of a maker's model as text; None if the model lacks this attribute."""
+    """Return an attribute of a maker's model as text; None if the model has no such attribute."""
     value = getattr(getattr(maker, "model", maker), name, None)
     return None if value is None else str(value)
 

@@ -153,7 +153,7 @@ class ShareReport:
 
 
 def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) -> ShareReport:
-    """Write those of a job's packs that do not exist yet.
+    """Write the packs of a job that do not exist yet.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) 
 
 
 class _Job:
-    """Does the work of one job in a temporary folder."""
+    """A job, which does its share of a run in a temporary folder."""
 
     def __init__(
         self,
