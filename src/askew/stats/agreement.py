@@ -23,11 +23,11 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-import scipy
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
+from askew.stats.distributions import normal_isf
 from askew.stats.intervals import LEAST_IMAGES, Floats, percentile_interval, tail
 from askew.types import Estimate, Scale
 
@@ -312,5 +312,5 @@ def _with_interval(estimate: Estimate, drawn: Floats, method: str, level: float)
 
 def _low_end_of_agreement(items: int, level: float) -> float:
     """Return 1 minus the upper Wilson bound for an event that never occurred in `items` items."""
-    square = float(scipy.stats.norm.isf(tail(level))) ** 2
+    square = normal_isf(tail(level)) ** 2
     return items / (items + square)

@@ -22,7 +22,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
@@ -37,6 +36,7 @@ from askew.stats.association import (
     variant_of,
 )
 from askew.stats.concept_shift import CasInterval, ConceptShift, concept_shift
+from askew.stats.distributions import normal_isf
 from askew.stats.fair_null import fair_histograms, mixture_means
 from askew.stats.intervals import (
     POINT,
@@ -363,7 +363,7 @@ def _parts_of_embeddings(
 
 def _normal_intervals(noisy: NoisyScores, level: float) -> tuple[CasInterval, ...]:
     """Return normal intervals for mean cosines, clipped to [-1, 1]."""
-    reaches = float(scipy.stats.norm.isf(tail(level))) * noisy.errors.std(axis=0)
+    reaches = normal_isf(tail(level)) * noisy.errors.std(axis=0)
     intervals = []
     for score, reach in zip(noisy.scores.tolist(), reaches.tolist(), strict=True):
         low = max(score - reach, -1.0)
@@ -400,7 +400,7 @@ def _contrast(
     ends_of_both = []
     for noisy in (parts.for_low, parts.for_high):
         error = (noisy.errors @ weights).std()
-        reach = float(scipy.stats.norm.isf(tail(level)) * error)
+        reach = normal_isf(tail(level)) * error
         middle = float(noisy.scores @ weights)
         ends_of_both += [middle - reach, middle + reach]
     estimate = Estimate(

@@ -11,7 +11,6 @@ has no decisions.
 from collections.abc import Sequence
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from askew.stats.clustered import (
@@ -20,6 +19,7 @@ from askew.stats.clustered import (
     clustered_rate_difference,
     rate_gap,
 )
+from askew.stats.distributions import sign_test
 from askew.stats.intervals import TOLERANCE, Floats, array_of, ends, less_null, mover, p_value
 from askew.stats.shares import share_intervals
 from askew.types import Estimate
@@ -240,7 +240,7 @@ def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:
     for_first = int(decided.sum())
     n = len(decided)
     share = share_intervals([for_first, n - for_first], level=level, missing=len(d) - n)[0]
-    return less_null(share, UNDECIDED, float(scipy.stats.binomtest(for_first, n, UNDECIDED).pvalue))
+    return less_null(share, UNDECIDED, sign_test(for_first, n))
 
 
 def _checked(errors: ArrayLike) -> Floats:

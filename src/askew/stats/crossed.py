@@ -8,10 +8,10 @@ and by thing (Cameron, Gelbach and Miller 2011).
 import math
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
+from askew.stats.distributions import normal_isf, student_isf
 from askew.stats.intervals import Floats, tail
 from askew.stats.shares import wilson
 from askew.types import Estimate
@@ -83,7 +83,7 @@ def _effective(x: Floats, share: float, level: float) -> float:
         by_rater = raters / (raters - 1) * max(clustered, 0.0)
     freedom = _freedom(by_thing, things, by_rater, raters)
     effect = max((by_thing + by_rater) / (n * share * (1 - share)), 1.0)
-    stretch = scipy.stats.t.isf(tail(level), freedom) / scipy.stats.norm.isf(tail(level))
+    stretch = student_isf(tail(level), freedom) / normal_isf(tail(level))
     return float(n / effect / stretch**2)
 
 
@@ -123,4 +123,4 @@ def rate_half_width(
     share = rest / judgments
     share += ASSUMED_THING_CORRELATION / things + ASSUMED_RATER_CORRELATION / raters
     variance = ASSUMED_SHARE * (1 - ASSUMED_SHARE) * share
-    return float(scipy.stats.norm.isf(tail(level))) * math.sqrt(variance)
+    return normal_isf(tail(level)) * math.sqrt(variance)

@@ -24,13 +24,13 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
 from askew.stats.contingency import cramers_v
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares, sample_of
+from askew.stats.distributions import binomial_pmf, sign_test
 from askew.stats.exchange import ExchangeTest, exchange_test_of_value
 from askew.stats.intervals import (
     TOLERANCE,
@@ -381,9 +381,9 @@ def risk_difference(
         debiased=grouped / n * _median_unbiased_gap(gap, grouped),
     )
     k = np.arange(grouped + 1)
-    chance = scipy.stats.binom.pmf(k, grouped, 0.5)
+    chance = binomial_pmf(k, grouped, 0.5)
     null = float(np.sum(chance * np.abs(2 * k - grouped)) / n)
-    p = float(scipy.stats.binomtest(first, grouped).pvalue) if grouped else 1.0
+    p = sign_test(first, grouped) if grouped else 1.0
     return corrected(estimate, null, p)
 
 
@@ -406,7 +406,7 @@ def _median_unbiased_gap(gap: int, n: int) -> float:
     at_or_below = (sizes < gap) + 0.5 * (sizes == gap)
 
     def is_above_median(difference: Floats) -> bool:
-        chance = scipy.stats.binom.pmf(np.arange(n + 1), n, (1 + difference) / 2)
+        chance = binomial_pmf(np.arange(n + 1), n, (1 + difference) / 2)
         return float(chance @ at_or_below) > 0.5 - TOLERANCE
 
     return float(first_accepted(is_above_median, 1.0, 0.0, steps=20))

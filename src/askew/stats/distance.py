@@ -9,10 +9,10 @@ raise UnknownName if the name of a distance is not in `DISTANCES`.
 from collections.abc import Callable, Mapping
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData, UnknownName
+from askew.stats.distributions import binomial_pmf
 from askew.stats.intervals import Floats, positive_counts
 from askew.types import Scale
 
@@ -214,4 +214,4 @@ def expected_distance(n: int, reference: ArrayLike, distance: str = "total_varia
     shares = forms @ normalised(reference, "the reference")
     counts = np.arange(n + 1)[:, None]
     gaps = np.abs(counts / n - shares)
-    return float(weight * (gaps * scipy.stats.binom.pmf(counts, n, shares)).sum())
+    return float(weight * (gaps * binomial_pmf(counts, n, shares)).sum())

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from askew.stats.distance import Distance, distance_named
+from askew.stats.distributions import binomial_pmf, hypergeometric_pmf
 from askew.stats.goodness_of_fit import FitTest, NullLaw
 from askew.stats.intervals import TOLERANCE, Floats, corrected
 from askew.stats.paired_sets import PairedSets
@@ -57,8 +57,9 @@ class ExchangeTest(FitTest):
         """Return the test result for a statistic; p is 1 if the statistic has its minimum value."""
         mid, usual = law.p(statistic)
         smallest, _ = law.p(law.statistics[-1])
-        p = 1.0 if usual > 1 - TOLERANCE else float(mid)
-        return cls(p=p, exact_p=float(usual), smallest_p=float(smallest))
+        if usual > 1 - TOLERANCE:
+            return cls(p=1.0, exact_p=1.0, smallest_p=float(smallest))
+        return cls(p=float(mid), exact_p=float(usual), smallest_p=float(smallest))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,10 +130,10 @@ class ExchangeCounts:
         dealt = np.arange(least, min(int(self.rest[0]), self.rest_of_first) + 1)
         dealt_weights = np.ones(1)
         if self.rest.any():
-            dealt_weights = scipy.stats.hypergeom.pmf(
+            dealt_weights = hypergeometric_pmf(
                 dealt, int(self.rest.sum()), int(self.rest[0]), self.rest_of_first
             )
-        weights = np.outer(scipy.stats.binom.pmf(swapped, different, 0.5), dealt_weights)
+        weights = np.outer(binomial_pmf(swapped, different, 0.5), dealt_weights)
         of_value = (self.alike[0] + swapped[:, None] + dealt).ravel()
         first = np.stack([of_value, self.sizes[0] - of_value], axis=1)
         return NullLaw.of(self.statistic(first), weights.ravel())

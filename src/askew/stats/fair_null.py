@@ -20,10 +20,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from askew.stats.distributions import chi2_isf
 from askew.stats.intervals import Floats, bootstrap_weights
 
 CLEAR_DIFFERENCE = 0.05
@@ -91,7 +91,7 @@ def _clearly_different(sets: Sequence[Floats]) -> NDArray[np.bool_]:
     means = np.stack([images.mean(axis=0) for images in sets])
     sizes = np.array([len(images) for images in sets])[:, None]
     between = (sizes * (means - pooled.mean(axis=0)) ** 2).sum(axis=0)
-    critical = scipy.stats.chi2.isf(CLEAR_DIFFERENCE, len(sets) - 1)
+    critical = chi2_isf(CLEAR_DIFFERENCE, len(sets) - 1)
     return np.asarray(between > pooled.var(axis=0) * critical)
 
 

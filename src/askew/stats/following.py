@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from askew.stats.distributions import binomial_cdf, hypergeometric_pmf
 from askew.stats.intervals import corrected, holm
 from askew.stats.shares import share_intervals
 from askew.stats.significance import SIGNIFICANCE_LEVEL
@@ -130,7 +130,7 @@ def _law(
     if len(shown) <= 2:
         first = int(shown[0])
         agreeing = np.arange(min(requested[first], labeled[first]) + 1)
-        weights = scipy.stats.hypergeom.pmf(agreeing, n, requested[first], labeled[first])
+        weights = hypergeometric_pmf(agreeing, n, requested[first], labeled[first])
         possible = weights > 0
         outcomes = n - requested[first] - labeled[first] + 2 * agreeing
         return outcomes[possible], weights[possible]
@@ -159,5 +159,5 @@ def _shortfalls(
     p = np.ones(len(requested))
     wanted = np.flatnonzero(requested)
     shares = requested[wanted] / n * (1 - LABEL_ERRORS)
-    p[wanted] = holm(scipy.stats.binom.cdf(labeled[wanted], n, shares).tolist())
+    p[wanted] = holm(binomial_cdf(labeled[wanted], n, shares).tolist())
     return p

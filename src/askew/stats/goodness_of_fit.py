@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike
 
 from askew.stats.confusion import ReadingErrors
 from askew.stats.distance import distributions
+from askew.stats.distributions import hypergeometric_pmf
 from askew.stats.intervals import TOLERANCE, Floats, positive_counts
 
 MOST_OUTCOMES = 200_000
@@ -245,7 +246,7 @@ def _exchange_test(counts: Floats, others: Floats) -> FitTest:
     expected = pooled * n / total
     if len(counts) == 2:
         first = np.arange(max(0, n - int(pooled[1])), min(n, int(pooled[0])) + 1)
-        weights = scipy.stats.hypergeom.pmf(first, total, int(pooled[0]), n)
+        weights = hypergeometric_pmf(first, total, int(pooled[0]), n)
         law = NullLaw.of(pearson(np.stack([first, n - first], axis=1), expected), weights)
     else:
         rng = np.random.default_rng([n, len(counts)])

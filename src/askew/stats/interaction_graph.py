@@ -13,6 +13,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from askew.stats.distributions import chi2_sf, folded_normal_moments, normal_isf, student_isf
 from askew.stats.intervals import (
     TOLERANCE,
     Floats,
@@ -133,14 +134,14 @@ def _largest_amplification(value: float, draws: Floats, level: float) -> float:
     deviation = float(draws.std())
     if mean <= TOLERANCE:
         return value
-    quantile = float(scipy.stats.norm.isf(tail(level)))
-    mean_without_effect = float(scipy.stats.foldnorm.mean(0))
-    deviation_without_effect = float(scipy.stats.foldnorm.std(0))
+    quantile = normal_isf(tail(level))
+    mean_without_effect, deviation_without_effect = folded_normal_moments(0.0)
 
     def gap(c: float) -> float:
         """Return the low quantile of the sum for effects of size c, minus the observed value."""
-        center = mean * float(scipy.stats.foldnorm.mean(c)) / mean_without_effect
-        spread = deviation * float(scipy.stats.foldnorm.std(c)) / deviation_without_effect
+        mean_with_effect, deviation_with_effect = folded_normal_moments(c)
+        center = mean * mean_with_effect / mean_without_effect
+        spread = deviation * deviation_with_effect / deviation_without_effect
         return center - quantile * spread - value
 
     unit = mean / mean_without_effect  # sum of all standard errors
@@ -238,9 +239,9 @@ def heterogeneity(effects: Sequence[Estimate]) -> float | None:
         return None
     values = np.array([effect.value for effect in effects])
     low, high = np.array([*map(ends, effects)]).T
-    errors = np.maximum(high - low, 1e-9) / 2 / scipy.stats.norm.isf(tail(effects[0].level or 0.95))
+    errors = np.maximum(high - low, 1e-9) / 2 / normal_isf(tail(effects[0].level or 0.95))
     mean = np.average(values, weights=errors**-2)
-    return float(scipy.stats.chi2.sf(np.sum(((values - mean) / errors) ** 2), len(values) - 1))
+    return float(chi2_sf(np.sum(((values - mean) / errors) ** 2), len(values) - 1))
 
 
 def correlation(
@@ -333,7 +334,7 @@ def _jackknife_interval(r: float, left_out: Sequence[float], level: float) -> tu
     """Compute the interval for r on Fisher's z scale, from the jackknife values of r."""
     z, *others = np.arctanh(np.clip([r, *left_out], -1 + TOLERANCE, 1 - TOLERANCE)).tolist()
     error = math.sqrt((len(others) - 1) * float(np.var(others)))
-    reach = float(scipy.stats.t.isf(tail(level), len(others) - 1)) * error
+    reach = student_isf(tail(level), len(others) - 1) * error
     return math.tanh(z - reach), math.tanh(z + reach)
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
+from askew.stats.distributions import normal_isf, student_isf
 from askew.types import CorrectedForm, Estimate
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ def tail(level: float) -> float:
 
 def student_stretch(level: float, freedom: int) -> float:
     """Return the ratio of the width of Student's interval to the width of a normal interval."""
-    return float(scipy.stats.t.isf(tail(level), freedom) / scipy.stats.norm.isf(tail(level)))
+    return student_isf(tail(level), freedom) / normal_isf(tail(level))
 
 
 def fisher_interval(r: float, error: float, level: float) -> tuple[float, float]:
@@ -51,7 +51,7 @@ def fisher_interval(r: float, error: float, level: float) -> tuple[float, float]
         Confidence level of the interval, in (0, 1).
     """
     z = math.atanh(r)
-    reach = float(scipy.stats.norm.isf(tail(level))) * error
+    reach = normal_isf(tail(level)) * error
     return math.tanh(z - reach), math.tanh(z + reach)
 
 
@@ -256,8 +256,8 @@ def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
     a standard error.
     """
     outer = tail(estimate.level or 0.95)
-    quantile = scipy.stats.norm.isf(outer / max(tests, 1))
-    stretch = float(quantile / scipy.stats.norm.isf(outer))
+    quantile = normal_isf(outer / max(tests, 1))
+    stretch = quantile / normal_isf(outer)
     low, high = ends(estimate)
     value = estimate.value
     return value - stretch * (value - low), value + stretch * (high - value)
@@ -335,7 +335,13 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
     values = np.asarray(p, dtype=float)
     if values.ndim != 1 or not np.all((values >= 0) & (values <= 1)):
         raise ValueError("p-values must be a single list of numbers in [0, 1]")
-    return np.asarray(scipy.stats.false_discovery_control(values)) if len(values) else values
+    if len(values) == 0:
+        return values
+    order = np.argsort(values)
+    scaled = values[order] * len(values) / np.arange(1, len(values) + 1)
+    q = np.empty_like(values)
+    q[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return q
 
 
 def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, list[float]]]:

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from askew.stats.confusion import ReadingErrors
+from askew.stats.distributions import chi2_sf
 from askew.stats.goodness_of_fit import NullLaw, exact_law, law_with_errors, pearson
 from askew.stats.intervals import Floats
 
@@ -170,4 +170,4 @@ def _smallest_normal_p(sizes: tuple[int, ...], components: int) -> Floats:
     for _ in range(components):
         sums = np.cumsum(rng.normal(size=squared.shape) * np.sqrt(steps), axis=1)
         squared += sums**2 / np.array(sizes)
-    return np.sort(scipy.stats.chi2.sf(squared.max(axis=1), components))
+    return np.sort(chi2_sf(squared.max(axis=1), components))

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from askew.stats.distance import distance_named
+from askew.stats.distributions import normal_isf, normal_sf
 from askew.stats.intervals import TOLERANCE, Floats, bootstrap_weights, tail
 from askew.types import Estimate
 
@@ -79,9 +79,9 @@ def mean_deviation_change(
         sampled -= axis.weight * (_deviations(counts, axis, axis.before))
     sampled /= sum(axis.weight for axis in axes)
     error = float(sampled.std(ddof=1))
-    reach = error * float(scipy.stats.norm.isf(tail(level)))
+    reach = error * normal_isf(tail(level))
     if error > TOLERANCE:
-        p = float(2 * scipy.stats.norm.sf(abs(value) / error))
+        p = 2 * normal_sf(abs(value) / error)
     else:
         p = float(math.isclose(value, 0, abs_tol=TOLERANCE))
     return Estimate(

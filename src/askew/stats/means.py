@@ -6,12 +6,12 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
-import scipy
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
 from askew.stats.clustered import sign_flip_p
+from askew.stats.distributions import student_isf, student_sf
 from askew.stats.intervals import LEAST_IMAGES, TOLERANCE, Floats, array_of, ends, tail
 from askew.types import Estimate
 
@@ -216,12 +216,12 @@ def with_student(
         Mean under the null hypothesis of the two-sided test. If the standard error is 0, p is 1 if
         the mean equals the null value, and 0 if not.
     """
-    reach = float(scipy.stats.t.isf(tail(level), freedom)) * error
+    reach = student_isf(tail(level), freedom) * error
     p = None
     if null is not None:
         distance = abs(value - null)
         if error > TOLERANCE:
-            p = float(2 * scipy.stats.t.sf(distance / error, freedom))
+            p = 2 * student_sf(distance / error, freedom)
         else:
             p = float(distance <= TOLERANCE)
     return Estimate(

@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from askew.stats.distributions import normal_cdf, normal_isf, normal_sf
 from askew.stats.intervals import Floats, tail
 from askew.stats.shares import axis_counts, share_end
 
@@ -79,11 +80,11 @@ def imbens_manski_tail(lowest: float, highest: float, n: int, level: float) -> f
         width = min((highest - lowest) / error, WIDEST)
 
     def excess(z: float) -> float:
-        covered = scipy.stats.norm.cdf(z + width) - scipy.stats.norm.cdf(-z)
+        covered = normal_cdf(z + width) - normal_cdf(-z)
         return float(covered - level)
 
-    widest = float(scipy.stats.norm.isf(tail(level)))
-    return float(scipy.stats.norm.sf(scipy.optimize.brentq(excess, 0.0, widest + 1e-9)))
+    widest = normal_isf(tail(level))
+    return normal_sf(scipy.optimize.brentq(excess, 0.0, widest + 1e-9))
 
 
 def closest_counts(counts: ArrayLike, missing: int, reference: ArrayLike) -> Floats:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-import scipy
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
@@ -21,6 +20,7 @@ from askew.errors import NotEnoughData
 from askew.stats.confusion import ReadingErrors
 from askew.stats.distance import Distance, distance_max, distance_named, distributions
 from askew.stats.distance_intervals import as_exact_together, sample_of
+from askew.stats.distributions import f_sf
 from askew.stats.goodness_of_fit import FitTest, pearson, reference_test
 from askew.stats.intervals import Floats, student_stretch
 from askew.stats.shares import sampled_distance, share_intervals, wilson
@@ -221,7 +221,7 @@ def _clustered_p(
     statistic = float(pearson(prompts.together, prompts.sizes @ prompts.expected(errors)))
     statistic *= as_exact_together(n, reference_images) / n
     freedom = values - 1
-    return float(scipy.stats.f.sf(statistic / effect / freedom, freedom, freedom * (number - 1)))
+    return f_sf(statistic / effect / freedom, freedom, freedom * (number - 1))
 
 
 def _counts(counts: ArrayLike) -> Floats:

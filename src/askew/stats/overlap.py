@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-import scipy
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
+from askew.stats.distributions import student_isf
 from askew.stats.intervals import (
     LEAST_IMAGES,
     TOLERANCE,
@@ -215,7 +215,7 @@ def entanglement(
     value = float((diagonal.mean() - null) / (1 - null))
     left_out = (n - 1) * (left_out_mean - left_out_null) / (1 - left_out_null)
     error = float((n * value - left_out).std(ddof=1) / np.sqrt(n))
-    reach = float(scipy.stats.t.isf(tail(level), n - 1)) * error
+    reach = student_isf(tail(level), n - 1) * error
     return miou, Estimate(
         value=value,
         low=value - reach,

@@ -30,13 +30,13 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import scipy
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
 from askew.stats.clustered import cluster_correlation
 from askew.stats.distance import Distance
+from askew.stats.distributions import binomial_pmf
 from askew.stats.exchange import (
     FIRST_DRAWS,
     MORE_DRAWS,
@@ -304,7 +304,7 @@ class DifferentPrompts:
             if len(sums) * (count + 1) > MOST_SUMS:
                 return None
             signs = 2 * np.arange(count + 1) - count
-            chances = scipy.stats.binom.pmf(np.arange(count + 1), count, 0.5)
+            chances = binomial_pmf(np.arange(count + 1), count, 0.5)
             steps = signs[:, None] * difference
             reached = (sums[:, None] + steps).reshape(-1, sums.shape[1])
             sums, places = np.unique(reached, axis=0, return_inverse=True)

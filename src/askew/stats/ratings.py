@@ -13,6 +13,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
+from askew.stats.distributions import normal_isf, student_isf
 from askew.stats.intervals import Floats, fisher_interval, tail
 from askew.stats.power import POWER
 from askew.types import Estimate
@@ -120,7 +121,7 @@ def jackknife_correlation(
     variance = (count - 1) / count * float(((left_out - left_out.mean()) ** 2).sum())
     # a perfect correlation has no variance in the sample
     variance = max(variance, 1 / (len(numbers) * max(count - 3, 1)))
-    reach = float(scipy.stats.t.isf(tail(level), count - 1)) * math.sqrt(variance)
+    reach = student_isf(tail(level), count - 1) * math.sqrt(variance)
     return Estimate(
         value=r,
         low=min(math.tanh(z - reach), r),
@@ -178,6 +179,5 @@ def detectable_correlation(things: int, level: float = 0.95, power: float = POWE
     """
     if things <= 3:
         return None
-    normal = scipy.stats.norm
-    reach = float(normal.isf(tail(level)) + normal.isf(1 - power))
+    reach = normal_isf(tail(level)) + normal_isf(1 - power)
     return math.tanh(reach * math.sqrt(1.06 / (things - 3)))

@@ -53,6 +53,7 @@ from askew.stats.distance_intervals import (
     reference_population,
     shifted_shares,
 )
+from askew.stats.distributions import normal_isf, normal_sf
 from askew.stats.intervals import TOLERANCE, Floats, tail
 from askew.types import Estimate, Missing, grouped, slices
 
@@ -612,8 +613,8 @@ def _p_of_interval(low: float, centre: float, high: float, level: float) -> floa
     reach = centre - low if centre > 0 else high - centre
     if reach <= TOLERANCE:
         return float(abs(centre) <= TOLERANCE)
-    quantile = scipy.stats.norm.isf(tail(level))
-    return float(2 * scipy.stats.norm.sf(abs(centre) / reach * quantile))
+    quantile = normal_isf(tail(level))
+    return 2 * normal_sf(abs(centre) / reach * quantile)
 
 
 def _debiased_sensitivity(change: Change) -> float:

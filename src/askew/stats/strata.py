@@ -13,10 +13,10 @@ All functions raise NotEnoughData if there are no labels, and ValueError for inv
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
+from askew.stats.distributions import normal_isf
 from askew.stats.intervals import Floats, tail
 from askew.stats.shares import wilson
 from askew.types import Estimate
@@ -191,7 +191,7 @@ def half_widths(
     weights = n_images / n_images.sum()
     factors = np.square(weights) * (1 - n / n_images) / np.maximum(n - 1, 1)
     variances = factors @ (p * (1 - p))
-    return np.asarray(scipy.stats.norm.isf(tail(level)) * np.sqrt(variances))
+    return np.asarray(normal_isf(tail(level)) * np.sqrt(variances))
 
 
 def smallest_sample(

@@ -8,8 +8,9 @@ the series, no matter how many models follow.
 """
 
 import numpy as np
-import scipy.stats
 from numpy.typing import ArrayLike, NDArray
+
+from askew.stats.distributions import binomial_cdf
 
 
 def exact_change_p(changes: ArrayLike) -> NDArray[np.float64]:
@@ -42,7 +43,7 @@ def exact_change_p(changes: ArrayLike) -> NDArray[np.float64]:
     same = np.diag(counts)
     lost = counts.sum(axis=1) - same
     gained = counts.sum(axis=0) - same
-    tail = scipy.stats.binom.cdf(np.minimum(lost, gained), lost + gained, 0.5)
+    tail = binomial_cdf(np.minimum(lost, gained), lost + gained, 0.5)
     return np.asarray(np.minimum(2 * tail, 1.0))
 
 

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from askew.methods.interact.counts import GraphCounts, count_rows
@@ -35,6 +34,7 @@ from askew.parts.scoring import Scoring
 from askew.stats import interaction_graph
 from askew.stats.contingency import ChiSquare, chi_squares, chi_squares_together
 from askew.stats.distance import normalised, sensitivity
+from askew.stats.distributions import combined_p
 from askew.stats.interaction_graph import AxisPair, busiest, q_values
 from askew.stats.intervals import simultaneous
 from askew.stats.sensitivity import (
@@ -519,7 +519,7 @@ def _pair_over_prompts(pair: AxisPair, graphs: Sequence[Graph], level: float) ->
         better=sum(edge.effect == "better" for edge in known),
         worse=sum(edge.effect == "worse" for edge in known),
         mean=interaction_graph.mean_sensitivity(estimates, level=level),
-        p=float(scipy.stats.combine_pvalues(p_values).pvalue) if p_values else None,
+        p=combined_p(p_values) if p_values else None,
         q=None,
         differ_p=interaction_graph.heterogeneity(estimates),
         differ_q=None,

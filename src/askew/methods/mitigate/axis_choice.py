@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import scipy
 
 from askew.methods.mitigate.plan import MitigationPlan
 from askew.methods.mitigate.policy import PolicyTables, target_shares
@@ -20,6 +19,7 @@ from askew.parts.survey.shares import DISTANCE
 from askew.plan import AxisPlan
 from askew.stats.axis_effects import AffectedAxis, AxisEffects, EffectCounts, Pooling
 from askew.stats.confusion import ReadingErrors
+from askew.stats.distributions import normal_isf
 from askew.stats.intervals import Floats, tail
 from askew.stats.subset_choice import Subset, greedy_subsets, ranked_subsets
 from askew.store.keys import derived_seed
@@ -234,7 +234,7 @@ def _estimate(value: Floats, samples: Floats, unbiased: Floats, level: float) ->
     The interval contains 0 if predictions are often as large for populations without a deviation.
     """
     center = float(value)
-    reach = float(samples.std(ddof=1)) * float(scipy.stats.norm.isf(tail(level)))
+    reach = float(samples.std(ddof=1)) * normal_isf(tail(level))
     low = max(0.0, center - reach)
     if center <= float(np.quantile(unbiased, 1 - tail(level))):
         low = 0.0

@@ -11,7 +11,6 @@ from itertools import combinations, product
 from typing import Self
 
 import numpy as np
-from scipy.stats import norm
 
 from askew import registry
 from askew.findings import E, GatheredData, Head, Identity, PictureSet, with_q
@@ -34,6 +33,7 @@ from askew.parts.survey.verdicts import (
 )
 from askew.run.base import Rows, Run
 from askew.run.inquiries import Reading
+from askew.stats.distributions import normal_isf
 from askew.stats.intervals import tail
 from askew.stats.looks import looks
 from askew.stats.means import prompt_mean
@@ -444,7 +444,7 @@ def size_error(prompt: RankedPrompt) -> float:
     score = prompt.score
     if isinstance(score, Missing) or score.low is None or score.high is None or score.level is None:
         return 0.0
-    quantile = float(norm.isf(tail(score.level)))
+    quantile = normal_isf(tail(score.level))
     return (score.high - score.low) / (2 * quantile * _unit(prompt))
 
 
