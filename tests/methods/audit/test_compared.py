@@ -130,7 +130,7 @@ def test_options_that_exclude_each_other_are_named(folder: Path) -> None:
 
 
 def test_a_run_that_stopped_early_is_refused(folder: Path, run: askew.AuditResult) -> None:
-    with pytest.raises(UsageError, match="its number of images depended on their labels"):
+    with pytest.raises(UsageError, match="its number of images depended on the labels"):
         audited(folder, "third", until="decided", compared_run=run.folder)
 
 

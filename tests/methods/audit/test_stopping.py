@@ -113,7 +113,7 @@ def test_the_page_says_how_the_images_ended(resumed: askew.AuditResult) -> None:
     text = resumed.markdown()
     assert "until a verdict on gender is significant, up to 48 images per prompt" in text
     stopped = [image_set.n for image_set in resumed.findings.sets if image_set.n < 48]
-    assert f"askew stopped at {stopped[0]} images per prompt, of at most 48." in text
+    assert f"askew stopped at {stopped[0]} images per prompt (maximum: 48)." in text
     assert "No verdict was reached for 1 prompt with 48 images." in text
     assert "undecided, not unbiased" in text
     report = resumed.report.read_text(encoding="utf-8")
@@ -148,5 +148,7 @@ def test_a_counted_reference_is_refused() -> None:
     fields = plan.model_dump(mode="json")
     fields["prompts"][0]["axes"][0]["reference"] = {"male": 0.4, "female": 0.6}
     fields["prompts"][0]["axes"][0]["reference_images"] = 24
-    with pytest.raises(UsageError, match="counted in 24 images, but --until decided needs exact"):
+    with pytest.raises(
+        UsageError, match="estimated from 24 images, but --until decided needs exact"
+    ):
         AuditPlan.checked(fields)

@@ -110,7 +110,7 @@ def test_mad_has_no_part_in_the_verdict(gender: Any, make_mad: Any) -> None:
     text = finding(gender(0.8, mad=make_mad(0.61) | {"p": 0.001, "q": None}, male=0.1, female=0.9))
     assert text.startswith("92 % perceived female (44 of 48, reference 90 %): not significant")
     assert "nearest" not in text
-    assert "The verdict does not use MAD" in text
+    assert "The verdict tests the shares, and does not use MAD" in text
 
 
 @given(q=st.floats(0, 1), of_distance=st.floats(0, 1))
@@ -145,7 +145,7 @@ def test_answers_begin_with_counts(results_of: Any, read_findings: ReadFindings)
         "Bias is significant in 2 of 4 image sets on perceived gender."
     )
     assert answer(read_findings(results_of("nothing"))).startswith(
-        "Nothing could be measured: no image has a label (0 images of 1 prompt)"
+        "Nothing could be measured: no image has a label (0 images from 1 prompt)"
     )
 
 

@@ -17,7 +17,7 @@ from askew.types import Estimate
 
 
 def _verdicts(findings: AuditFindings) -> Iterator[LocatedEstimate]:
-    """Yield the deviations from the reference, with p and q, per image set and over all prompts."""
+    """Yield all deviations from the reference, for each image set and for all prompts together."""
     yield from _verdicts_of("shares", findings.shares)
     yield from _verdicts_of("shares_over_prompts", findings.shares_over_prompts)
 

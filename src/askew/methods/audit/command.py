@@ -76,7 +76,7 @@ def audit(
     Parameters
     ----------
     prompts
-        Prompts to audit. If you give none, askew audits all prompts in the folder of images.
+        Prompts to audit. If you give no prompt, askew audits all prompts in the folder of images.
     model
         Model under audit: studio, studio/planted, diffusers/ID-OR-PATH, folder/PATH … [default:
         studio]
@@ -208,7 +208,7 @@ def audit(
 
 
 def _model_fields(options: Mapping[str, object]) -> dict[str, object]:
-    """Return the plan fields of the model that the options set."""
+    """Return the fields of the plan that describe the model, as set by the options."""
     fields = shared.plan_fields(options)
     return {name: value for name, value in fields.items() if name in ("model", "model_args")}
 

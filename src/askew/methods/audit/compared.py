@@ -1,10 +1,11 @@
 """Compare a model with a finished audit of another model, using images with the same seeds.
 
 With `--until decided --compared-run RUN`, askew runs the plan of the finished run on the new model.
-It adds images until the shares differ significantly between the two models. At each look, askew
-tests all pairs of images generated so far by swapping the two images of a pair (`stats.exchange`),
-as `askew compare` does. The p of an axis is the sequential p (`stats.looks`), and its intervals are
-wide enough for all looks. From the first look on, q is corrected over all axes of all prompts.
+askew then adds images until the shares differ significantly between the two models. At each look,
+askew tests all pairs of images generated so far by swapping the two images of a pair
+(`stats.exchange`), as `askew compare` does. The p of an axis is the sequential p (`stats.looks`),
+and its intervals are wide enough for all looks. From the first look on, q is corrected over all
+axes of all prompts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +39,7 @@ def compared_plan(
     decide: Sequence[str],
     most: int | None,
 ) -> AuditPlan:
-    """Return a finished audit's plan, adapted to another model and to stop early.
+    """Return a finished audit's plan, changed to run another model and to stop early.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def compared_plan(
     if most is not None and most > plan.images:
         raise UsageError(
             f"--max-images {most} is too large: {folder} has {plan.images} images per prompt, and "
-            "each further image needs a partner with the same seed"
+            "each additional image would need a partner with the same seed"
         )
     fields = {
         **plan.model_dump(),
@@ -81,9 +82,9 @@ def compared_plan(
 
 
 def _model_fields(plan: AuditPlan, model: Mapping[str, object]) -> dict[str, object]:
-    """Return the plan fields of the other model.
+    """Return the fields of the plan that describe the other model.
 
-    If `model` names none, only the settings change.
+    If `model` has no field "model", the model stays the same and only its settings change.
     """
     settings = model.get("model_args", {})
     assert isinstance(settings, Mapping)
@@ -102,9 +103,9 @@ def _finished_audit(folder: Path, store: Path | None) -> AuditResult:
         )
     reason = None
     if run.plan.until is not None:
-        reason = "its number of images depended on their labels. Repeat that audit with --images"
+        reason = "its number of images depended on the labels. Repeat that audit with --images"
     elif LABELS in run.plan.vqa:
-        reason = "people labeled its images. Use a run whose images a VQA model labeled"
+        reason = "people labeled its images. Use a run whose images were labeled by a VQA model"
     elif not is_generated(run.findings):
         reason = "its images have no seeds. Use a run with generated images"
     if reason is not None:
@@ -189,7 +190,7 @@ def paired_verdicts(
     plan
         Plan of the run.
     observed
-        Images of the new model that are labeled so far, keyed by prompt.
+        Images from the new model that have been labeled so far, keyed by prompt.
     compared
         Labeled images of the compared run, keyed by prompt.
     """

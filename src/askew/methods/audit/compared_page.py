@@ -15,7 +15,7 @@ from askew.types import Estimate
 
 
 def compared_sentences(findings: AuditFindings) -> list[str]:
-    """Return sentences on the differences, the largest of them, and the numbers of images.
+    """Return sentences on the differences, the largest difference, and the numbers of images.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def compared_blocks(findings: AuditFindings) -> Iterator[b.Block]:
     Parameters
     ----------
     findings
-        Findings of an audit. If it has no compared run, there is no chart.
+        Findings of an audit. An audit without a compared run has no chart.
     """
     for instrument in dict.fromkeys(verdict.instrument for verdict in findings.compared):
         rows = []
@@ -117,7 +117,7 @@ def _by_first_instrument(findings: AuditFindings) -> list[PairedVerdict]:
 
 
 def _largest(verdict: PairedVerdict) -> tuple[str, Estimate]:
-    """Return the value whose share differs most, and its difference."""
+    """Return the value whose share differs most, and the difference in its share."""
     known = {
         value: score for value, score in verdict.differences.items() if isinstance(score, Estimate)
     }

@@ -2,11 +2,11 @@
 
 Verdicts need only the baseline images. Most images of an audit are counterfactual images, which
 only TIBET's scores need. With `--counterfactuals significant`, they are generated only for axes on
-which the baseline images are biased. askew computes the verdicts that determine these axes only
-once, and the page shows the same verdicts. The verdicts allow for labeling errors if the
-instruments report them or if human labels of the baseline images measure them. The choice of axes
-depends on the labels of the baseline images. A test of the scores would use the same images, so it
-would add no evidence of bias. askew therefore omits this test (`without_tests`).
+which the baseline images are biased. askew computes these verdicts only once, so the page shows the
+verdicts that selected the axes. The verdicts allow for labeling errors if the instruments report
+their error rates, or if people labeled the baseline images, too. The choice of axes depends on the
+labels of the baseline images. A test of the scores would use the same images, so it would add no
+evidence of bias. askew therefore omits this test (`without_tests`).
 """
 
 from collections.abc import Mapping
@@ -134,7 +134,7 @@ def chosen_by_shares(plan: AuditPlan, axis: str) -> bool:
 
 
 def without_tests(entry: Tibet, plan: AuditPlan) -> Tibet:
-    """Return a prompt's scores, without tests on axes that were chosen for their biased shares."""
+    """Return a prompt's scores, without tests on axes that were chosen because of biased shares."""
     axes = {}
     for name, scores in entry.axes.items():
         axes[name] = _untested(scores) if chosen_by_shares(plan, name) else scores

@@ -76,7 +76,8 @@ class AxisScores:
     second_tests : mapping of other axis to SecondTest
         Tests of whether the labels on another axis change with the value of this axis.
     cas_apart : mapping of value to float
-        Error that the debiased CAS has in common for all prompts (see `stats.means.mean_cas`).
+        Possible error of each value's debiased CAS that averaging over prompts does not reduce (see
+        `stats.means.mean_cas`).
     chosen_by_shares : bool
         True if the axis was scored because its shares are biased. Its scores then have no tests.
     """
@@ -99,7 +100,7 @@ class AxisScores:
 
 @record
 class Tibet:
-    """TIBET's scores of a prompt with counterfactuals, and the concepts in its baseline images."""
+    """TIBET's scores for a prompt that has counterfactuals, and concepts in its baseline images."""
 
     prompt: str
     top_concepts: Frequencies
@@ -119,7 +120,7 @@ class PromptDifference:
 class Domain:
     """Comparison of prompts that share an axis with the same values (TIBET, section 5.2).
 
-    The sample consists of the prompts, not of the images.
+    The sampling units are the prompts, not the images.
 
     Attributes
     ----------
@@ -131,8 +132,8 @@ class Domain:
         CAS of the value minus the mean CAS of the other values, averaged over prompts. An axis with
         two values has a single entry.
     scaled : mapping of value to Estimate or Missing
-        Each value's share of the sum of all CAS of its axis, averaged over prompts, such as .56 and
-        .44 in the paper. Empty if all CAS of a prompt are 0.
+        CAS of each value divided by the sum over all values of the axis, averaged over prompts (for
+        example, .56 and .44 in the paper). Empty if all CAS of a prompt are 0.
     differences : tuple of PromptDifference
         Difference in CAS between two values, for each prompt.
     """
@@ -246,7 +247,7 @@ class AuditResult(Result[AuditPlan, AuditFindings]):
         return self._scores(axis, prompt).mad
 
     def cas(self, axis: str, value: str, prompt: str | None = None) -> Estimate | Missing:
-        """Return TIBET's CAS: the similarity of the images to the counterfactual `value`.
+        """Return TIBET's CAS: the similarity of the images to the counterfactual images of `value`.
 
         Parameters and errors are those of `mad`.
         """

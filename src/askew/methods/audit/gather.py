@@ -41,11 +41,12 @@ class AuditGathered(SurveyData):
     vectors : mapping of prompt to Vectors, or None
         Embeddings of images and concepts. None without an embedder.
     sent : mapping of prompt to sequence of str or None
-        For each image of the baseline set, the prompt that a server used instead of the given one.
+        For each image of the baseline set, the prompt that a server used instead of the given
+        prompt.
     compared : mapping of prompt to ObservedSet
         Labeled images of the compared run, keyed by prompt. Empty without a compared run.
     baseline : JudgedShares or None
-        Shares and verdicts of the baseline images, if they selected axes.
+        Shares and verdicts of the baseline images, if the verdicts selected axes.
     """
 
     captioner: str | None
@@ -104,7 +105,7 @@ def _sent_prompts(plan: AuditPlan, run: Run, source: Source, observed: Observed)
 
 
 def _embedder(plan: AuditPlan, source: Source) -> Embedder | None:
-    """Open the embedder of a plan if it has counterfactual images. Only these need vectors."""
+    """Open the plan's embedder if there are counterfactual images. Only these need vectors."""
     axes = {axis.name for prompt in plan.prompts for axis in prompt.axes}
     if isinstance(source, Model):
         has_counterfactuals = len(plan.texts()) > len(plan.prompts)

@@ -228,7 +228,7 @@ class AuditView:
             yield b.Paragraph("No image has a label on any axis with known values.")
 
     def pictures(self) -> Iterator[b.Block]:
-        """Yield the first images of the most biased prompt, and a folded block with the rest."""
+        """Yield the first images of the most biased prompt, and a collapsed block with the rest."""
         prompts = [prompt.text for prompt in self.findings.plan.prompts]
         first = self.leads[0].prompt if self.leads else prompts[0]
         sets = [picture_set for picture_set in self._own_sets(first) if picture_set.pictures]
@@ -247,7 +247,7 @@ class AuditView:
         yield self._more_pictures(sets, most)
 
     def _more_pictures(self, sets: Sequence[PictureSet], most: int) -> b.Details:
-        """Return a folded block with the images that are not shown at the top of the page."""
+        """Return a collapsed block with the images that are not shown at the top of the page."""
         rows = []
         for picture_set in sets:
             row = self._row(picture_set)
@@ -264,7 +264,7 @@ class AuditView:
         return own_sets or sets
 
     def _row(self, picture_set: PictureSet, most: int | None = None) -> b.PictureRow:
-        """Return the first `most` images of a set; by default, as many as keep the page small."""
+        """Return the first `most` images of a set; the default depends on the kind of set."""
         if most is None:
             initial = picture_set.axis is None or not self.findings.tibet
             most = self._most_initial if initial else self._most_other
@@ -272,7 +272,7 @@ class AuditView:
         return set_row(self.media, picture_set, most, None if given else self.findings.plan.seed)
 
     def scores(self) -> Iterator[b.Block]:
-        """Yield the MAD of all axes, and the folded deviations of shares without MAD."""
+        """Yield the MAD of all axes, and a collapsed block with the deviations on other axes."""
         if sum(len(entry.axes) for entry in self.tibet) > ROWS:
             yield self._mad_table()
         else:
@@ -280,7 +280,7 @@ class AuditView:
         yield b.Details("Deviations from the reference", self.deviations())
 
     def deviations(self) -> list[b.Block]:
-        """Return one block per axis, with the deviations of shares that have no MAD."""
+        """Return a block per axis, with the deviations of shares on axes that have no MAD."""
         by_axis = grouped(self.others, lambda shares: shares.axis)
         return [survey.distances(of_axis) for of_axis in by_axis.values()]
 
@@ -346,7 +346,7 @@ class AuditView:
         yield b.Details("All differences, by axis and value", lanes)
 
     def prompts_and_axes(self) -> Iterator[b.Block]:
-        """Yield the details of all axes. If there are several prompts, each has a folded block."""
+        """Yield the details of all axes, in a collapsed block per prompt if there are several."""
         if self.findings.shares_over_prompts:
             yield b.Details("All prompts together", self._together(), anchor=TOGETHER)
         if len(self.details) == 1:
@@ -381,7 +381,7 @@ class AuditView:
                 yield survey.numbers(shares)
 
     def _axis_fold(self, prompt: str, name: str, axis: AxisScores) -> b.Details:
-        """Return a folded block with the details of one axis of a prompt."""
+        """Return a collapsed block with the details of one axis of a prompt."""
         place = (prompt, "initial", name)
         own_shares = [
             shares
@@ -483,7 +483,7 @@ class AuditView:
         }
 
     def domain(self) -> Iterator[b.Details]:
-        """Yield a folded block per axis that compares the CAS of all prompts."""
+        """Yield a collapsed block per axis that compares the CAS of all prompts."""
         for entry in self.findings.domain:
             first, *others = entry.cas
             rest = shorten(others[0], 40) if len(others) == 1 else "the others"
@@ -517,7 +517,7 @@ def _concepts(axis: AxisScores) -> Iterator[b.Table]:
     concepts = dict.fromkeys(concept for top in tops.values() for concept in top)
 
     def largest_difference(concept: str) -> float:
-        """Return the largest difference of a concept's frequency from that in the baseline."""
+        """Return the largest difference in a concept's frequency between the baseline and a set."""
         here = initial.get(concept, 0.0)
         return max(here, *(abs(top.get(concept, 0.0) - here) for top in tops.values()))
 

@@ -9,7 +9,7 @@ from askew.plan import AxisPlan, Plan, PromptPlan
 
 
 class AuditPlan(Plan):
-    """Plan of an audit: label generated images and their counterfactuals, or a collection (TIBET).
+    """Plan of an audit, which labels generated images or a collection of images (TIBET).
 
     Attributes
     ----------
@@ -28,8 +28,9 @@ class AuditPlan(Plan):
         Axes that must have significant verdicts before askew stops adding images to a prompt. If
         empty, one significant axis is enough.
     compared_run, compared_store : str
-        Folder of a finished audit of another model with the same plan, and its store. If given, the
-        verdicts test whether the shares differ between the two models. Empty without a comparison.
+        Folder of a finished audit that ran this plan on another model, and the store of that audit.
+        If given, the verdicts test whether the shares differ between the two models. Empty without
+        a comparison.
     compared_digest : str
         Digest of the finished audit's plan, weights and images.
     """
@@ -64,8 +65,8 @@ class AuditPlan(Plan):
             return self
         if self.counterfactuals != "none" or self.axes_in_depth:
             raise ValueError(
-                "--until decided tests only shares. Use it with --counterfactuals none, and "
-                "without --axes-in-depth"
+                "--until decided tests only shares. Use --counterfactuals none, and leave "
+                "out --axes-in-depth"
             )
         self._check_references()
         return self
@@ -80,12 +81,12 @@ class AuditPlan(Plan):
             )
 
     def _check_references(self) -> None:
-        """Raise ValueError if a reference was counted in images, since looks need exact shares."""
+        """Raise ValueError if a reference comes from images, since looks need exact shares."""
         for prompt in self.prompts:
             for axis in prompt.axes:
                 if axis.reference_images is not None:
                     raise ValueError(
-                        f"the reference of axis {axis.name!r} was counted in "
+                        f"the reference of axis {axis.name!r} was estimated from "
                         f"{axis.reference_images} images, but --until decided needs exact shares. "
                         "Give them as --reference AXIS=VALUE:SHARE,…"
                     )

@@ -66,10 +66,10 @@ def plan(
     axes
         Bias axes, separated by commas. By default, the prompt generator chooses them.
     output
-        TOML file to which the plan is written. Answers of a language model that askew rejected are
-        added as comments.
+        TOML file to which the plan is written. If askew rejects answers from a language model, it
+        adds them to the file as comments.
     report
-        Show how many answers of a language model were usable in each step.
+        Show how many answers from the language model were usable in each step.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def _write(audit_plan: AuditPlan, draft: PlanDraft, path: Path) -> str:
 
 
 def _rejected(draft: PlanDraft) -> Iterator[str]:
-    """Yield a comment line for each answer of a language model that askew rejected."""
+    """Yield a comment line for each rejected answer from a language model."""
     from askew.prompts.llm_writer import LLMWriter
 
     if not isinstance(draft.writer, LLMWriter):

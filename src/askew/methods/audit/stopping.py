@@ -30,7 +30,7 @@ from askew.types import Prompt
 def observed_until_decided(
     plan: AuditPlan, model: Model, reader: SurveyReader, compared: Mapping[str, ObservedSet]
 ) -> dict[str, list[ObservedSet]]:
-    """Return each prompt's labeled baseline images, as many as its verdicts need.
+    """Generate and label baseline images for each prompt until its verdicts are reached.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def _add_images(
     outcomes: Mapping[str, list[Outcome]],
     size: int,
 ) -> None:
-    """Add images to the outcomes of each prompt until they are enough for the next look."""
+    """Add images to each prompt's outcomes until there are enough for the next look."""
     wanted = []
     for text, present in outcomes.items():
         wanted += wanted_pictures(model, [text], size, plan.seed)[len(present) :]

@@ -101,7 +101,7 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class AxisSets:
-    """Image sets from which an axis is scored: the baseline set and the counterfactual sets."""
+    """Image sets from which an axis's scores are computed: baseline set and counterfactual sets."""
 
     axis: Axis
     initial: ObservedSet
@@ -269,7 +269,7 @@ def _stacked(pictures: Sequence[Picture], vectors: PictureVectors) -> NDArray[np
 def _bipartite(
     tables: Sequence[ConceptCounts], values: Sequence[str], meanings: NDArray[np.float32]
 ) -> dict[str, float] | None:
-    """Compute the baseline score of table 3, which matches concepts by their embeddings' cosine."""
+    """Compute the baseline score of table 3, which matches concepts by embedding similarity."""
     if not all(table.counts.size for table in tables):
         return None
     vectors = meanings.astype(np.float64)
@@ -446,9 +446,10 @@ def _top_concepts_of_sets(sets: AxisSets, scoring: Scoring) -> dict[str, Frequen
 
 
 def phrases_of(axes: Sequence[Axis], scoring: Scoring) -> list[str]:
-    """Return the axis values, each of which is a single concept even if it has several words.
+    """Return the axis values that count as single concepts even if they have several words.
 
-    With the variant "code" there are none, because the authors' code splits values into words.
+    With the variant "code", the result is empty, because the authors' code splits values into
+    words.
     """
     if scoring.variant == "code":
         return []
@@ -456,11 +457,11 @@ def phrases_of(axes: Sequence[Axis], scoring: Scoring) -> list[str]:
 
 
 def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
-    """Compare prompts on each axis that at least two have with the same values (section 5.2).
+    """Compare the prompts that share an axis with the same values, for each axis (section 5.2).
 
     Scores are debiased and averaged over prompts. Their intervals are Student's t intervals at
-    confidence `level`. For an axis with two values, the result also contains each prompt's
-    difference between them.
+    confidence `level`. For an axis with two values, the result also contains the difference between
+    the two scores in each prompt.
     """
     shared: dict[tuple[str, tuple[str, ...]], dict[str, AxisScores]] = {}
     for entry in entries:

@@ -42,12 +42,15 @@ CHOSEN_BY_SHARES = (
 MOST_NAMED = 3
 """Maximum number of axes that the headline lists by name.
 
-Of further axes, it gives only the number.
+If there are more axes, the headline states only how many more there are.
 """
 
 
 def answer(findings: AuditFindings, leads: Sequence[SetShares]) -> list[str]:
-    """Return the headline, and a second sentence if the sets and all prompts together are biased.
+    """Return the headline.
+
+    The headline has two sentences if the bias is significant in all prompts together and also in
+    single image sets.
 
     Parameters
     ----------
@@ -73,7 +76,7 @@ def answer(findings: AuditFindings, leads: Sequence[SetShares]) -> list[str]:
 
 
 def _bias_of_sets(leads: Sequence[SetShares], biased: Sequence[SetShares]) -> str:
-    """Return a sentence on the bias of the only set, or of the axis with the most biased sets."""
+    """Return a sentence on the only image set; if there are several sets, on one axis."""
     if _is_of_one_set(leads):
         return counted_headline(biased[0])
     return _bias_of_prompts(leads, biased)
@@ -97,7 +100,7 @@ def _bias_over_prompts(together: Sequence[SetShares]) -> str:
 
 
 def _shares_over_prompts(biased: Sequence[SetShares]) -> str:
-    """Return a sentence with the leading values on biased axes if there is one condition."""
+    """Return a sentence with the leading values on biased axes, for a single condition."""
     shares = [most_seen(entry) for entry in biased[:MOST_NAMED]]
     if len(biased) > MOST_NAMED:
         axes = plural(len(biased) - MOST_NAMED, "more axis", "more axes")
@@ -120,13 +123,13 @@ def _nothing_measured(findings: AuditFindings) -> str:
         count += sum(name is not None for name in image_set.pictures)
     images = plural(count, "image")
     prompts = plural(len(findings.plan.prompts), "prompt")
-    return f"Nothing could be measured: no image has a label ({images} of {prompts})."
+    return f"Nothing could be measured: no image has a label ({images} from {prompts})."
 
 
 def _no_bias(
     findings: AuditFindings, leads: Sequence[SetShares], entries: Sequence[SetShares]
 ) -> str:
-    """Return the sentence that no bias is significant, with the number of images per set."""
+    """Return a sentence stating that no bias is significant, with the number of images per set."""
     axes = list(dict.fromkeys(entry.axis for entry in entries))
     counts = sorted(sum(entry.counts.values()) for entry in entries)
     fewest = counts[0]
@@ -154,9 +157,9 @@ def _axis_names(axes: Sequence[str]) -> str:
 
 
 def _bias_of_prompts(leads: Sequence[SetShares], biased: Sequence[SetShares]) -> str:
-    """Return a sentence with the number of image sets biased on one axis, and the most biased sets.
+    """Return a sentence on one axis: its number of biased image sets, and the most biased sets.
 
-    The sentence is about the axis on which most sets are biased.
+    The sentence is about the axis that has the largest number of biased sets.
     """
     axis, count = _axis_with_most_sets(biased)
     of_axis = [entry for entry in leads if entry.axis == axis and is_biased(entry) is not None]
@@ -216,7 +219,7 @@ def _named_in_headline(biased: Sequence[SetShares]) -> list[SetShares]:
 
 
 def _axis_with_most_sets(biased: Sequence[SetShares]) -> tuple[str, int]:
-    """Return the axis on which most sets are biased, and the number of these sets."""
+    """Return the axis that has the largest number of biased sets, and this number."""
     ((axis, count),) = Counter(entry.axis for entry in biased).most_common(1)
     return axis, count
 
@@ -261,12 +264,12 @@ def _others(tested: Sequence[SetShares]) -> str:
 
 
 def _without_power(findings: AuditFindings) -> str:
-    """Return the sentence that no bias can be detected; "" if images are added until a verdict."""
+    """Return a sentence stating that no bias can be detected; "" with `--until`."""
     return "" if findings.plan.until else format_phrase("no_power")
 
 
 def _worst_case(tested: Sequence[SetShares]) -> str:
-    """Return a sentence on how many biases missing labels could explain; "" if none."""
+    """Return a sentence on how many biases missing labels could explain; "" if this number is 0."""
     biased = [entry for entry in tested if is_biased(entry)]
     explained = sum(holds_in_worst_case(entry) is False for entry in biased)
     if not explained:
@@ -276,7 +279,7 @@ def _worst_case(tested: Sequence[SetShares]) -> str:
 
 
 def _all_places(tested: Sequence[SetShares], together: Sequence[SetShares]) -> str:
-    """Return where verdicts are significant, on sets and on all prompts together; "" if nowhere."""
+    """Return a phrase on where verdicts are significant; "" if there is no significant verdict."""
     places = []
     of_sets = sum(is_biased(entry) is True for entry in tested)
     if of_sets:
@@ -342,7 +345,7 @@ def stop_sentence(findings: AuditFindings) -> str:
     if not sizes:
         return f"No verdict was reached with the maximum of {plan.images} images per prompt."
     reached = f"{sizes[0]} images" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} images"
-    sentence = f"askew stopped at {reached} per prompt, of at most {plan.images}."
+    sentence = f"askew stopped at {reached} per prompt (maximum: {plan.images})."
     undecided = len(plan.prompts) - len(decided)
     if undecided:
         prompts = plural(undecided, "prompt")
@@ -395,7 +398,7 @@ def depth_notes(findings: AuditFindings) -> tuple[str, ...]:
     if plan.counterfactuals == "significant":
         note += " The verdicts on this page selected these axes"
         if set(scored) & set(plan.axes_in_depth):
-            note += ", apart from the axes of --axes-in-depth"
+            note += ", except those given with --axes-in-depth"
         note += "."
         if findings.confusion:
             note += (
@@ -453,7 +456,7 @@ def by_mad(axis: AxisScores, even: bool = True) -> str:
         return f"{words.describe_score(axis.mad, 'MAD')}. {CHOSEN_BY_SHARES}"
     note = (
         " The test of MAD checks whether the images are equally similar to all values. The "
-        "verdict does not use MAD, because it tests the shares."
+        "verdict tests the shares, and does not use MAD."
     )
     return f"{similar}{words.describe_score(axis.mad, 'MAD')}{tests(axis.mad)}.{note}"
 
