@@ -19,7 +19,7 @@ from askew.types import Estimate
 Change = AccuracyOverSamples | AssociationOverSamples | DifferentialOverSamples
 
 MOST_LINES = 6
-"""Maximum number of groups in the line chart, which is the number of its colors."""
+"""Maximum number of groups in the line chart, which has as many colors."""
 
 TITLE = "Change with the number of noise samples"
 
@@ -57,7 +57,7 @@ class ChangesView:
         return scores
 
     def blocks(self) -> Iterator[b.Block]:
-        """Yield a sentence, a line chart and the changes if noise samples vary in number."""
+        """Yield the section's blocks; no blocks if the run has a single number of noise samples."""
         change = self.section.change
         if not change.association:
             return
@@ -130,7 +130,7 @@ class ChangesView:
         )
 
     def _chart(self, entries: Sequence[Change], step: tuple[int, int] | None = None) -> b.Block:
-        """Return a chart of a score's changes in one step or all steps, for each group or pair."""
+        """Return a chart of the changes in a score, from one number of noise samples to another."""
         title = self._change_name(entries[0])
         if step is None:
             order = {names: place for place, names in enumerate(map(_names, entries))}

@@ -61,7 +61,7 @@ class ClassDecisions:
 
 
 def _groups_by_gender(groups: Iterable[str]) -> dict[str, list[str]]:
-    """Return the groups pooled by gender; empty unless there are two pools of several groups."""
+    """Return the groups pooled by gender; empty unless both pools have at least two groups."""
     by_gender: dict[str, list[str]] = {}
     for group in groups:
         gender = stated_value(group, GENDER)

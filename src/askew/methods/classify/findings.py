@@ -242,7 +242,7 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
     def change(
         self, group_x: str, group_y: str | None = None, samples: tuple[int, int] | None = None
     ) -> Estimate | Missing:
-        """Return how a score changes on the same images with the number of noise samples.
+        """Return the change in a score between two numbers of noise samples, on the same images.
 
         Parameters
         ----------

@@ -180,7 +180,7 @@ def _size_warnings(
     width, height = pixels
     return [
         f"{others} images were cropped to a square and resized to {width}x{height} pixels, the "
-        "size of the model"
+        "image size of the model"
     ]
 
 
@@ -200,7 +200,7 @@ def diffusion_model(plan: ClassificationPlan) -> WhiteBox:
     Raises
     ------
     UsageError
-        If the model cannot classify images. The message suggests commands that work.
+        If the model cannot classify images. The error message suggests other commands.
     """
     name = plan.model
     model = mitigations.open_model(plan.model, plan.model_args)

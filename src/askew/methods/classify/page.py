@@ -334,8 +334,8 @@ def reading(first: str) -> b.Section:
     terms = (
         (
             "Decision",
-            "askew adds noise to an image. The model predicts the noise twice, given the prompt "
-            "of each of two classes. The decision is for the class with the smaller error.",
+            "askew adds noise to an image. The model predicts the noise twice, once for the "
+            "prompt of each of two classes. The class with the smaller error is chosen.",
         ),
         (
             "Association",
@@ -357,7 +357,7 @@ def reading(first: str) -> b.Section:
     )
     limits = (
         "No class is correct for these images, since they are not meant to show an occupation. A "
-        "decision shows what the model associates with a person's looks.",
+        "decision shows what the model associates with a person's appearance.",
         "Groups are defined by a prompt or a label.",
     )
     method = (

@@ -144,7 +144,7 @@ class ClassificationPlan(RunPlan):
         return classes
 
     def _class_of_gender(self, gender: str | None) -> str | None:
-        """Return the class whose name states a gender; None unless exactly one name does."""
+        """Return the class whose name states this gender; None unless exactly one class does."""
         fitting = [word for word in self.classes if stated_value(word, GENDER) == gender]
         return fitting[0] if gender and len(fitting) == 1 else None
 

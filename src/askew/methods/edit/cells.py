@@ -1,4 +1,4 @@
-"""Records of groups, edits and labels, and measures that compare input images with their edits."""
+"""Records of groups, edits and labels, and functions that compare input images with their edits."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class EditReadings:
     Attributes
     ----------
     labels : mapping of axis to mapping of id to label
-        Labels for each axis, from the first instrument that labels any image on it.
+        Labels for each axis, from the first instrument that labels any image on this axis.
     occupations : mapping of id to answer
         Occupation shown in each image, keyed by image id.
     vectors : mapping of id to vector
@@ -208,5 +208,5 @@ class EditData:
 
 
 def average(values: Floats) -> float | None:
-    """Return the mean of the known values, or None if there is none."""
+    """Return the mean of the known values, or None if no value is known."""
     return None if np.isnan(values).all() else float(np.nanmean(values))

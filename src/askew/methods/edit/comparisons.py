@@ -20,7 +20,7 @@ ComparedConditions = tuple[str, EditCondition, EditCondition]
 def contrasts(data: EditData) -> tuple[Contrast, ...]:
     """Compare groups, sets of edit prompts, and strengths.
 
-    Groups are compared in all pairs, and so are sets of edit prompts. The lowest strength is
+    All pairs of groups are compared, and all pairs of sets of edit prompts. The lowest strength is
     compared with the highest.
 
     Images with the same number are edited with the same noise in all groups, so the comparisons are
@@ -127,7 +127,8 @@ def pooled(data: EditData) -> tuple[PooledChange, ...]:
     Returns
     -------
     tuple of PooledChange
-        Pooled changes. An axis has none if the names state fewer than two of its values.
+        Pooled changes. Groups are not pooled on an axis if their names state fewer than two of its
+        values.
     """
     entries = []
     for axis in (GENDER, "ethnicity"):

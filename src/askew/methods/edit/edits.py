@@ -47,7 +47,7 @@ class EditPictureRequest(PictureRequest):
 
 @dataclass(frozen=True)
 class FunctionMaker(Generic[R]):
-    """Maker of images that calls a function to make them.
+    """Maker that generates images by calling a function.
 
     The maker can be pickled and sent to another process.
 
@@ -60,11 +60,11 @@ class FunctionMaker(Generic[R]):
     make : callable
         Function that returns one output per request.
     seeded : bool
-        True if equal requests always result in the same image.
+        True if identical requests always produce the same image.
     concurrency : int
         Maximum number of simultaneous calls.
     is_called : bool
-        True if a server makes the images.
+        True if a server generates the images.
     """
 
     name: str

@@ -78,7 +78,7 @@ class Coverage:
 
 @record
 class FaceTone:
-    """ITA, in degrees, of the average face of all input images and that of all their edits."""
+    """ITA, in degrees, of two average faces: of a group's input images, and of their edits."""
 
     ita_before: E
     ita_after: E
@@ -184,7 +184,7 @@ class Contrast:
     first, second : EditCondition
         The conditions.
     gender_change, ita_change : Estimate or Missing
-        Differences in the scores of the same name in `Editing`.
+        Differences in the scores that have the same names in `Editing`.
     """
 
     contrast: str
@@ -209,7 +209,7 @@ class PooledChange:
     strength : float
         Strength of the edits, in (0, 1].
     gender_change, ita_change : Estimate or Missing
-        The pooled scores of the same name in `Editing`.
+        Pooled values of the scores that have the same names in `Editing`.
     """
 
     axis: str

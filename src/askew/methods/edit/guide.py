@@ -31,13 +31,14 @@ TERMS = (
         "Similarity",
         "Cosine similarity between the embeddings of an input image and its edit. The gray value "
         "is the mean similarity between an edit and the other input images of its group. An edit "
-        "that is as similar to them as to its own input image no longer shows the same person.",
+        "that is as similar to these other images as to its own input image no longer shows the "
+        "same person.",
     ),
 )
 
 LIMITS = (
     "The instrument distinguishes two values of gender. People of other genders are labeled as one "
-    "of them.",
+    "of these two values.",
 )
 
 SOURCE = (

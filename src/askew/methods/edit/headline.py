@@ -109,7 +109,7 @@ def _changes(entries: Sequence[Editing]) -> dict[str, Estimate]:
 
 
 def _differ(contrast: Contrast, conditions: set[EditCondition]) -> bool:
-    """Check whether a contrast finds a significant difference between two conditions."""
+    """Check whether a contrast between two conditions is significant."""
     compared = {contrast.first, contrast.second}
     return compared == conditions and w.has_significant_q(contrast.gender_change)
 

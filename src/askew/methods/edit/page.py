@@ -158,9 +158,7 @@ class EditView:
             chance=FLOOR,
         )
         yield from self._by_prompts("gender_change", chart)
-        caption = (
-            "Share of edits with another perceived gender than their input image ({}, left panel)"
-        )
+        caption = "Share of edits whose perceived gender differs from that of their input image ({}, left panel)"
         yield self._pooled(GENDER, "gender_change", "share", caption)
 
     def _gender_bars(self, strength: float) -> Iterator[b.ValueGroup]:
@@ -223,7 +221,7 @@ class EditView:
         return self._by_prompts("identity", chart)
 
     def differences(self, score: str, name: str, unit: str, scale: b.Scale) -> b.Details:
-        """Return a folded chart of the differences between groups, edit prompts and strengths.
+        """Return a collapsed chart of the differences between groups, edit prompts and strengths.
 
         Parameters
         ----------
@@ -366,7 +364,7 @@ def _axis_cell(rate: b.E | None, floor: b.E | None) -> b.TableCell:
 
 
 def _significant_first(row: b.IntervalRow) -> tuple[bool, float]:
-    """Return a sort key that puts significant differences first, and large before small ones."""
+    """Return a sort key that puts significant differences first, then large differences."""
     size = abs(row.score.value) if isinstance(row.score, Estimate) else 0.0
     return not w.has_significant_q(row.score), -size
 

@@ -29,8 +29,8 @@ Skin = Literal["rule", "geometry"]
 class EditPlan(Plan):
     """Plan of a run that edits images of social groups (Saravanan et al., "downstream").
 
-    The plan has a prompt for each group. All prompts have the same axes: those on which input
-    images and edits are labeled.
+    The plan has a prompt for each group. All prompts have the same axes, on which input images and
+    edits are labeled.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ def plan_editing(
 
 
 def _labeled_axes(names: Sequence[str] | None) -> tuple[AxisPlan, ...]:
-    """Return the axes to label. If gender is not among them, it is added as the first axis."""
+    """Return the axes to label. If they do not include gender, it becomes the first axis."""
     axes = [find_axis(name) for name in (BIASCONNECT if names is None else names)]
     if all(axis.name != GENDER for axis in axes):
         axes.insert(0, find_axis(GENDER))

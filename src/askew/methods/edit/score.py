@@ -31,7 +31,7 @@ The tests on the other axes count as tests of a single score.
 """
 
 NOT_RESTORED = Missing("not_asked", "the autoencoder of the model is not accessible")
-"""Floor of an editor whose autoencoder is not accessible because a server runs it."""
+"""Floor of an editor whose autoencoder is not accessible because a server runs the model."""
 
 GENDER_UNLABELED = Missing("not_asked", "no instrument labeled perceived gender")
 
@@ -81,7 +81,7 @@ def score(plan: EditPlan, gathered: EditsGathered, head: Head) -> EditFindings:
 
 
 def missing_edits(data: EditData) -> tuple[MissingEdits, ...]:
-    """Test whether some groups miss more input images, faces or edits than others.
+    """Test whether input images, faces or edits are missing more often in some groups.
 
     An input image is counted only once even if several of its edits are missing, because these
     edits are not independent.
@@ -209,7 +209,7 @@ class CellScorer:
     scoring : Scoring
         Settings of the intervals.
     rng : Generator
-        Random generator. The scores draw from it one after another.
+        Random generator, from which the scores draw one after another.
     """
 
     cell: EditCell
@@ -218,7 +218,7 @@ class CellScorer:
     rng: np.random.Generator
 
     def rate(self, labels: Mapping[str, Answer]) -> RateAndFloor:
-        """Estimate how often labels change when edited, or when merely encoded and decoded."""
+        """Estimate how often labels change when images are edited, or only encoded and decoded."""
         if not self.cell.group.restored:
             changes = self.cell.changes(labels)
             rate_only = or_missing(clustered.clustered_rate, changes, level=self.scoring.level)
@@ -260,7 +260,7 @@ class CellScorer:
             rng=self.rng,
             null=null,
             reason="no_face",
-            detail="no input image has a detected face both in itself and in an edit",
+            detail="no input image has a detected face both in itself and in one of its edits",
             **self.scoring.interval_options,
         )
 
@@ -316,7 +316,7 @@ class CellScorer:
 
 
 def _most_frequent_reason(labels: Mapping[str, Answer]) -> Missing:
-    """Return the most frequent reason for missing labels; ties go to the alphabetically last."""
+    """Return the most frequent reason for missing labels; if tied, the alphabetically last."""
     reasons = Counter(label.reason for label in labels.values() if isinstance(label, Missing))
     if not reasons:
         return Missing("not_asked")

@@ -23,8 +23,8 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate, Missing
 
 TONES = {"better": -1.0, "worse": 1.0, "changed": 0.0}
-"""Sign of an edge's shading for each effect. Blue: closer to the reference. Orange: further
-away."""
+"""Number that determines an edge's color for each effect. Blue (negative): closer to the reference.
+Orange (positive): further away."""
 
 
 def axes_of(graphs: Iterable[Graph]) -> list[str]:
@@ -154,7 +154,7 @@ def _cell(edge: Edge | None) -> b.TableCell | None:
 
 
 def _untested_note(graph: Graph) -> str:
-    """Return a note on the pairs that were not tested, and why they were not."""
+    """Return a note on the pairs that were not tested, and the reasons."""
     pairs_by_reason: dict[str, list[str]] = {}
     for edge in graph.edges:
         if edge.untested and not edge.direct:

@@ -84,15 +84,16 @@ def interact(
     global_threshold
         Threshold that replaces --alpha in the graph of all prompts together. [default: 0.00005]
     least_sensitivity
-        Minimum: a pair is an edge in the graph of all prompts together only if |IS| exceeds this
-        value. [default: 0.03]
+        Value that |IS| must exceed for a pair to be an edge in the graph of all prompts together.
+        [default: 0.03]
     open_answers
         Ask open-ended questions, and count the concepts in the answers.
     no_error_correction
         Do not correct for the instrument's known labeling errors.
     mitigated
-        Model or finished run in which an axis is actually mitigated. Its images are compared with
-        the estimates. Give AXIS=NAME, or a name that contains {axis} for all axes.
+        Model or finished run in which an axis is actually mitigated. askew compares the effects
+        measured in its images with the estimated effects. Give AXIS=NAME for a single axis or, for
+        all axes, a name that contains {axis}.
     mitigated_args
         Setting of the mitigated model, such as equal={axis}, where {axis} stands for the mitigated
         axis.

@@ -37,10 +37,10 @@ class GraphCounts:
         For each target axis, the counts of answers about the baseline images: one row per prompt,
         one column per value.
     after : mapping of (str, str) to array, (prompts, K, m)
-        For each pair of a source and a target axis, the counts of answers on the target about the
-        images in each of the source's K counterfactual sets.
+        For each source and target axis, the counts of answers about the target axis in the images
+        of the source axis's K counterfactual sets.
     missing : mapping of str to int
-        For each axis, the number of images without an answer in all sets together.
+        For each axis, the number of images in all sets that have no answer.
     """
 
     axes: tuple[GraphAxis, ...]
@@ -49,7 +49,7 @@ class GraphCounts:
     missing: Mapping[str, int]
 
     def pairs(self) -> list[AxisPair]:
-        """List all counted pairs of a source and a target, also those of an axis with itself."""
+        """List all counted pairs of source and target, including pairs of an axis with itself."""
         names = [axis.name for axis in self.axes]
         return [(x, y) for x in names for y in names if (x, y) in self.after]
 
@@ -58,7 +58,7 @@ class GraphCounts:
         return np.asarray(self.after[source, target].sum(axis=0))
 
     def pair(self, source: str, target: str) -> AxisPairSample:
-        """Return the sample of a pair of axes that `askew.stats.sensitivity` needs.
+        """Return the counts for a pair of axes, in the form that `askew.stats.sensitivity` needs.
 
         If there are several prompts, only prompts that have answers in all sets are used.
         """
@@ -238,7 +238,7 @@ def pooled(parts: Sequence[GraphCounts]) -> GraphCounts:
 
     An axis is pooled over all prompts in which it has the same values as in the first prompt. The
     reference of a pooled axis is the mean of the prompts' references. For open answers, the values
-    are the concepts that occur for any prompt.
+    are the concepts that occur for at least one prompt.
     """
     axes = _pooled_axes(parts)
     initial = defaultdict[str, list[Counts]](list)
@@ -264,7 +264,7 @@ def _total_missing(parts: Sequence[GraphCounts], axis: str) -> int:
 def _spread_counts(part: GraphCounts, axes: Mapping[str, GraphAxis]) -> GraphCounts:
     """Return a prompt's counts for axes that can be pooled.
 
-    The counts have a column for each value that occurs for any prompt.
+    The counts have a column for each value that occurs for at least one prompt.
     """
     fitting = {axis.name: axis for axis in part.axes if axis.fits(axes[axis.name])}
     initial = {}

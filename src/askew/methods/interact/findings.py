@@ -64,12 +64,12 @@ class GraphAxis:
 
 @record
 class Edge:
-    """Pair of axes, with tests of whether `target` depends on `source` and how `target` changes.
+    """Pair of axes: whether `target` depends on `source`, and how the target's deviation changes.
 
     Attributes
     ----------
     source, target : str
-        Axis that the counterfactual prompts change, and axis about which the answers are.
+        Axis that the counterfactual prompts change, and axis that the answers describe.
     chi2, dof, p, draws, cramers_v : float or int or None
         Pearson's chi-squared test (section 3.3). None if the pair was not tested.
     untested : Missing or None
@@ -83,7 +83,7 @@ class Edge:
         Interval of IS that is simultaneous for all pairs of different axes in all graphs of the
         run.
     plug_in : float or None
-        IS computed from the labeled shares by Eq. 4, without bias correction.
+        IS computed from the shares of the labels by Eq. 4, without bias correction.
     as_read : float or None
         Bias-corrected IS before the correction for labeling errors; None if these errors were not
         corrected.
@@ -152,7 +152,7 @@ class RecordedCounts:
         For each source and target, the counts of answers: one row per counterfactual prompt of the
         source.
     missing : mapping of str to int
-        For each target, the number of images without an answer in all sets together.
+        For each target, the number of images in all sets that have no answer.
     """
 
     initial: Mapping[str, CountRow]
@@ -355,7 +355,7 @@ class Validation:
 
 @record
 class InteractionFindings(Head):
-    """Content of results.json of `askew interact`.
+    """Content of the results.json of `askew interact`.
 
     Attributes
     ----------
@@ -373,7 +373,7 @@ class InteractionFindings(Head):
     over_prompts : tuple of EdgeOverPrompts
         Summaries of the pairs of axes over all prompts; empty for a single prompt.
     validation : Validation or None
-        Comparison with an actual mitigation; None if the run has none.
+        Comparison with an actual mitigation; None if the run has no mitigation.
     shares_over_prompts : tuple of SharesOverPrompts
         Shares in the images of all prompts together. Empty with one prompt.
     """
@@ -393,7 +393,8 @@ class InteractionFindings(Head):
         Parameters
         ----------
         prompt
-            The prompt. By default, all prompts together or, if there is only one, that prompt.
+            The prompt. By default, the graph of all prompts together or, for a single prompt, its
+            graph.
 
         Raises
         ------
@@ -426,7 +427,8 @@ class InteractionResult(Result[InteractionPlan, InteractionFindings]):
             Names of the axes. If `source` is made uniform, the deviation of `target` from its
             reference decreases by IS.
         prompt
-            The prompt. By default, all prompts together or, if there is only one, that prompt.
+            The prompt. By default, the graph of all prompts together or, for a single prompt, its
+            graph.
 
         Raises
         ------

@@ -18,7 +18,7 @@ SHOWN = 24
 
 SINGLE_PAIR = 0.1
 DETERMINED = 0.8
-"""Strength of shading for effects significant as a single pair, and for determined effects."""
+"""Shading strength of effects significant for a single pair only, and of determined effects."""
 
 KEYS = (
     ("under-4 framed", "closer to the reference: the direction is determined"),
@@ -42,8 +42,8 @@ def first_screen(findings: InteractionFindings, media: Media) -> b.FirstScreen:
     Returns
     -------
     FirstScreen
-        The first screen. If there are several prompts, it also has a chart that summarizes the
-        pairs of axes over the prompts.
+        The first screen. For several prompts, the screen also has a chart that summarizes the pairs
+        of axes over the prompts.
     """
     graph, *single_prompts = findings.biasconnect
     heat_map = effects_matrix(graph)
@@ -64,7 +64,7 @@ def _as_generated(findings: InteractionFindings, media: Media) -> tuple[b.Sorted
 
 
 def effects_matrix(graph: Graph) -> b.ScoreMatrix:
-    """Return a heat map of sensitivities: a row per equalized, a column per affected axis."""
+    """Return a heat map of sensitivities: equalized axes as rows, affected axes as columns."""
     sources = list(dict.fromkeys(edge.source for edge in graph.edges))
     targets = list(dict.fromkeys(edge.target for edge in graph.edges))
     rows = []

@@ -1,4 +1,4 @@
-"""Collect the images and answers that `askew interact` needs, also from mitigated models."""
+"""Collect the images and answers for `askew interact`, including images of mitigated models."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
 def _mitigated(
     plan: InteractionPlan, source: Source, reader: SurveyReader
 ) -> dict[str, MitigatedCounts]:
-    """Return the counts for mitigated images, keyed by prompt; prompts without any are left out."""
+    """Return the counts for mitigated images, keyed by prompt; skip prompts without such images."""
     runs = {
         name: recorded_shares(Path(name))
         for name in sorted(set(plan.mitigated.values()))
@@ -146,7 +146,7 @@ def _counts_of_model(
 ) -> dict[str, GraphCounts]:
     """Generate and label further images for each prompt, and return the counts, keyed by prompt.
 
-    The images have seeds of their own, so they are independent of all other images.
+    Their seeds differ from the seeds of all other images, so these images are independent.
     """
     seed = derived_seed(plan.seed, "mitigated", purpose)
     texts = [prompt.text for prompt in prompts]

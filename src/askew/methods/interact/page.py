@@ -156,7 +156,7 @@ def _graph(findings: InteractionFindings, media: Media, graph: Graph) -> tuple[b
 def _axis_details(
     findings: InteractionFindings, media: Media, graph: Graph, axis: str
 ) -> b.Details:
-    """Return a folded block on an equalized axis: its effect on itself, and images."""
+    """Return a collapsed block on an equalized axis: its effect on itself, and images."""
     blocks: list[b.Block] = []
     direct = graph.edge(axis, axis)
     if direct and isinstance(direct.sensitivity, Estimate):

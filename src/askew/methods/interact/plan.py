@@ -103,8 +103,8 @@ def plan_interactions(
         axes' values.
     mitigated
         Models or finished runs in which an axis is mitigated, each as AXIS=NAME. If the name or
-        `mitigated_args` contains `{axis}`, the entry applies to every axis. Runs are used only if
-        they are finished.
+        `mitigated_args` contains `{axis}`, the entry applies to every axis. If some of these runs
+        are finished, askew uses only the finished runs.
     context
         Settings of the prompt generator, and the store of its answers.
     **settings
@@ -166,7 +166,7 @@ def _mitigated_by_axis(
 
 
 def _for_each_axis(name: str, axes: Sequence[str]) -> dict[str, str]:
-    """Return the name of a model or run per axis; only finished runs if there are any."""
+    """Return the model or run for each axis; if any are finished runs, return only these."""
     names = {axis: name.replace(AXIS, axis) for axis in axes}
     finished = {axis: folder for axis, folder in names.items() if is_run(folder)}
     return finished if finished else names

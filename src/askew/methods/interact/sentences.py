@@ -113,7 +113,7 @@ def _associations(graph: Graph) -> str:
 
 
 def _effects(determined: Sequence[Edge]) -> str:
-    """Return a phrase on how many pairs have a determined effect, per direction."""
+    """Return a phrase on how many pairs have a determined effect in each direction."""
     if not determined:
         return format_phrase("no_effects")
     effects = [edge.effect for edge in determined]
@@ -181,7 +181,7 @@ def _changes(determined: Iterable[Edge]) -> list[str]:
 
 
 def associated_pairs(entries: Iterable[EdgeOverPrompts]) -> list[EdgeOverPrompts]:
-    """Return the pairs that are associated in at least one prompt, those with most edges first."""
+    """Return the pairs associated in at least one prompt, by decreasing number of edges."""
     associated = [
         entry for entry in entries if entry.q is not None and entry.q < SIGNIFICANCE_LEVEL
     ]
@@ -238,7 +238,7 @@ def _edge_count(entry: EdgeOverPrompts) -> str:
 
 
 def _effect_counts(entry: EdgeOverPrompts) -> str:
-    """Return a phrase on how many prompts have a determined effect of a pair, per direction."""
+    """Return a phrase on how many prompts have a determined effect in each direction."""
     counts = {"increased": entry.worse, "decreased": entry.better}
     directions = [f"{direction} in {count:,}" for direction, count in counts.items() if count]
     if not directions:

@@ -223,7 +223,7 @@ def _known_measurements(compared: Iterable[PromptComparison]) -> list[Estimate]:
 def _compare_prompt(
     prompt: str, counts: GraphCounts, graph: Graph, sets: MitigatedCounts, scoring: Scoring
 ) -> PromptComparison:
-    """Measure the effects on all pairs of a prompt whose source axis is mitigated."""
+    """Measure the effects for those pairs of axes of a prompt whose source axis is mitigated."""
     samples = {
         (source, target): counts.pair(source, target)
         for source, target in counts.pairs()
@@ -269,7 +269,7 @@ def _mitigated_sample(
 def _with_separate_baseline(
     sample: AxisPairSample, pair: AxisPair, sets: MitigatedCounts
 ) -> AxisPairSample:
-    """Use the separate baseline images instead if some have answers about the target."""
+    """Use the separate baseline images if at least one of them has an answer about the target."""
     further = sets.get(UNMITIGATED)
     target = pair[1]
     if further is None or target not in further.initial:
@@ -319,8 +319,8 @@ def paper_correlation(
     """Correlate effects as in the paper, with the same baseline images on both sides (Eq. 7-8).
 
     The shared noise increases Pearson's r. A mitigation without effect is simulated: `null` is the
-    mean of the simulated r, and `p` is the share of them that are at least as large as the observed
-    r.
+    mean of the simulated r, and `p` is the share of simulated r that are at least as large as the
+    observed r.
 
     Parameters
     ----------

@@ -196,7 +196,7 @@ def _paired(
     field: Literal["pictures", "block_pictures"],
     tested: Mean,
 ) -> E:
-    """Return the mean difference in IoU between images with the same seed, or why there is none."""
+    """Return the mean difference in IoU between images with the same seed, or why it is missing."""
     if isinstance(difference, Missing):
         return difference
     later = dict(zip(after.seeds, getattr(after, field), strict=True))
@@ -227,7 +227,7 @@ def _mean(estimates: Sequence[E], level: float) -> E:
 def _combine(scores: Sequence[E], combine: Mean) -> E:
     """Combine the known scores.
 
-    If there are none, return the reason why the first score is missing.
+    If no score is known, return the reason why the first score is missing.
     """
     gaps = [score for score in scores if isinstance(score, Missing)]
     known = [score.value for score in scores if isinstance(score, Estimate)]

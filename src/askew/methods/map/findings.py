@@ -220,7 +220,7 @@ class BiasMap:
 
 @record
 class MapFindings(Head):
-    """Content of results.json of `askew map`."""
+    """Content of the results.json of `askew map`."""
 
     plan: MapPlan
     models: tuple[Identity, ...]

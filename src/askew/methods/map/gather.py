@@ -113,7 +113,7 @@ class MapsGathered(GatheredData):
 
 @dataclass(frozen=True, slots=True)
 class AttentionWatcher:
-    """Maker of images that records a model's attention while it generates them.
+    """Maker that generates images and records the model's attention at the same time.
 
     Attributes
     ----------
@@ -151,8 +151,8 @@ class AttentionWatcher:
     def make(self, wanted: Sequence[PictureRequest]) -> list[MakerOutput]:
         """Generate one batch of images with their maps.
 
-        The images of a prompt are generated together, because recording the attention of a batch
-        costs as much as recording that of a single image.
+        The images of a prompt are generated together, because recording the attention costs as much
+        for a batch as for a single image.
 
         Parameters
         ----------
@@ -402,7 +402,7 @@ def nearness(against: str, concepts: Sequence[str], model: WhiteBox) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class MaskLens:
-    """Reader of true masks: PNG files, named after the images, that are white where a word is.
+    """Reader of true masks: PNG files, named after images, that are white where a word is shown.
 
     Attributes
     ----------

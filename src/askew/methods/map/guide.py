@@ -21,7 +21,7 @@ CHANCE = (
     "The gray band shows the overlap between one word's mask in an image and the other word's "
     "mask in another image of the prompt. This overlap is not zero: two random masks that each "
     "cover 30 % of an image have an IoU of .176. In addition, maps are smooth, and models place "
-    "heads and signs in similar positions. The corrected overlap is 0 at chance and 1 at full "
+    "objects such as heads in similar positions. The corrected overlap is 0 at chance and 1 at full "
     "overlap. The corrected overlap measures only the overlap that is specific to each image.",
 )
 LIMIT = (
@@ -35,8 +35,8 @@ SOURCE = (
 )
 WORDS = (
     "Words",
-    "A mapped word need not be in the prompt. If it is not, it is encoded as if it followed the "
-    "prompt.",
+    "A mapped word need not be in the prompt. A word that is not in the prompt is encoded as if it "
+    "followed the prompt.",
 )
 UNCONDITIONAL = (
     "Branch",

@@ -46,8 +46,8 @@ def overlays(findings: MapFindings, media: Media, a: str) -> Iterator[b.Block]:
     Yields
     ------
     Block
-        A grid of images overlaid with the maps and masks of both words, and a folded grid of each
-        prompt's first image overlaid with the masks from each block.
+        A grid of images overlaid with the maps and masks of both words, and a collapsed grid of
+        each prompt's first image overlaid with the masks from each block.
     """
     most = IMAGES_OF_SINGLE_PROMPT if len(findings.plan.prompts) == 1 else 1
     rows = []

@@ -26,10 +26,10 @@ from askew.stats.shares import share_intervals
 from askew.types import Missing, grouped
 
 BARS = 10
-"""Maximum number of bars per axis that are not folded away."""
+"""Maximum number of bars per axis that are not in a collapsed block."""
 
 ACCURACY_CHARTS = 4
-"""Maximum number of charts of mask accuracy that are not folded away."""
+"""Maximum number of charts of mask accuracy that are not in a collapsed block."""
 
 NOTES = (
     "Bold: significantly above chance (q < 0.05). Chance is the overlap between masks of the "
@@ -123,7 +123,7 @@ class MapView:
             yield from folded(f"{axis} by prompt", bars, "Prompt", BARS)
 
     def _bar(self, risk: RiskDifference) -> b.ValueGroup:
-        """Return a bar with the shares on an axis in a prompt's images and a uniform reference."""
+        """Return a bar with the shares on an axis in a prompt's images, next to equal shares."""
         counts = list(risk.counts.values())
         labeled = sum(counts)
         shares: Sequence[b.E] = [Missing("not_asked")] * len(counts)
@@ -197,7 +197,7 @@ class MapView:
         return b.IntervalRow(**self._row_name(name, score.model), score=score.miou, more=more)
 
     def _profile(self, a: str) -> b.LineChart:
-        """Return a chart of the overlap in each block: lines per model, thin lines per prompt."""
+        """Return a chart of the overlap by block: a line per model, and a thin line per prompt."""
         several = len(self.prompts) > 1
         scores = [
             self.overall(a, model) if several else self.pairs(a, model)[0] for model in self.models

@@ -1,7 +1,7 @@
 """Compute BiasMap's scores: the overlap of attention to two words, over all layers and per block.
 
 Chakraborty et al., "BiasMap: Can Cross-Attention Uncover Hidden Social Biases?"; equation numbers
-are theirs.
+refer to this paper.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -228,7 +228,7 @@ def gradient(
     pairs: Sequence[ConceptPair],
     scoring: Scoring,
 ) -> f.Gradient:
-    """Correlate the concepts' similarity to a word with their overlap with it (supplement E).
+    """Correlate the similarity between concepts and a word with their overlap (supplement E).
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def accuracies(
 ) -> Iterator[f.MaskAccuracy]:
     """Yield the accuracy of the masks of all words that have true masks (BiasMap, supplement F).
 
-    Images that have no true mask, or a constant map, count as missing.
+    Images without a true mask, or with a constant map, count as missing.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ def _risk(prompt: PromptAttention, axis: Axis, scoring: Scoring) -> RiskDifferen
     unlabeled = prompt.observed.missing(instrument, axis)
     missing = {str(reason): count for reason, count in unlabeled.items()}
     labeled = sum(counts.values())
-    estimate: E = Missing("no_person", f"{instrument} labels {axis.label} in no image")
+    estimate: E = Missing("no_person", f"{instrument} labels {axis.label} in none of the images")
     if labeled:
         first, second = (counts.get(group, 0) for group in groups)
         estimate = risk_difference(

@@ -72,9 +72,9 @@ def count_details(
     Returns
     -------
     dict of str to pair of int
-        For each variation, the number of the prompt's images that show its details, and the number
-        of images of all variations that do. Variations whose values the instrument cannot label are
-        left out.
+        For each variation, two numbers of images that show its details: among the images of the
+        prompt, and among the images of all variations. Variations whose values the instrument
+        cannot label are left out.
     """
     vqa = objective.reader.name
     labels: dict[str, Sequence[object]] = {}

@@ -60,7 +60,7 @@ class BestPrompt(ExplainedPrompt):
     run
         Number of the search, counted from 0.
     score
-        Score of the images from which the search selected the prompt. This score is too optimistic.
+        Score of the images that the search used to select the prompt. This score is too optimistic.
     held_out_score
         Score of images with held-out seeds.
     iteration

@@ -78,7 +78,7 @@ class BestCandidate:
     candidate
         The prompt.
     first
-        Measurement from which the search selected the prompt.
+        Measurement that the search used to select the prompt.
     held_out
         Measurement of held-out images.
     evidence
@@ -91,7 +91,7 @@ class BestCandidate:
     evidence: PromptEvidence | None = None
 
     def with_held_out(self, readings: Mapping[str, skew.SkewReading]) -> "BestCandidate":
-        """Return the prompt, updated with the new measurement of its held-out images, if any.
+        """Return the prompt, with the new measurement of its held-out images if there is one.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ def gather(plan: MinePlan, run: Run) -> MineGathered:
 
 
 def sought(plan: MinePlan) -> str:
-    """Return a phrase that tells users which prompts a search looks for."""
+    """Return a phrase that states which prompts a search looks for."""
     if plan.objective == SKEW:
         axes = words.listing([words.perceived(axis) for axis in plan.axes])
         target = f"the largest skew of {axes}"
@@ -199,7 +199,7 @@ def sought(plan: MinePlan) -> str:
 
 
 def stopping_rule(plan: MinePlan) -> str:
-    """Return a phrase that tells users when askew stops adding held-out images."""
+    """Return a phrase that states when askew stops adding held-out images."""
     return (
         f"{plan.first_eval_images} to {plan.eval_images} images for each best prompt, until its "
         "bias is significant"
@@ -439,7 +439,7 @@ class Miner:
     def _measured_images(
         self, prompts: Sequence[str], seed: int
     ) -> Mapping[str, Sequence[Outcome]]:
-        """Generate and measure images, and return them for each prompt that has enough."""
+        """Generate and measure images, and return them for each prompt that has enough images."""
         objective = self.objective
         needing = [prompt for prompt in prompts if objective.needs_images(prompt)]
         pictures = self._images_of(needing, seed, self.plan.images)
@@ -606,7 +606,7 @@ class Miner:
         return BestCandidate(candidate, first, held_out, evidence)
 
     def _until_decided(self, searches: Sequence[Search], steps: Stage) -> tuple[Search, ...]:
-        """Add held-out images to each best prompt until it is decided or has the maximum number."""
+        """Add held-out images to each best prompt until its verdict or the maximum is reached."""
         most = self.plan.eval_images
         seed = held_out_seed(self.plan.seed)
         candidates = [candidate for search in searches for candidate in search.best]

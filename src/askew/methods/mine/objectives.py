@@ -73,7 +73,7 @@ class Objective(Protocol):
         return True
 
     def prepare(self, pictures: Mapping[str, Sequence[Outcome]]) -> None:
-        """Measure the images of several prompts at once, so that `read` only looks them up.
+        """Measure the images of several prompts at once, so that `read` only looks up the results.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class Objective(Protocol):
         Parameters
         ----------
         first
-            Measurement from which the search selected the prompt.
+            Measurement that the search used to select the prompt.
         prompt
             The prompt.
         seed
@@ -365,7 +365,7 @@ class NumberReading:
         return self.value
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
-        """Return the measured number, with a bootstrap interval if enough images have errors."""
+        """Return the measured number, with a bootstrap interval if it averages enough images."""
         if not self.errors:
             return Estimate(self.value, n=self.n, missing=self.missing)
         rng = np.random.default_rng(derived_seed(self.seed, "color", self.prompt))

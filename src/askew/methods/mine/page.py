@@ -31,7 +31,7 @@ from askew.parts.survey.shares import SetShares
 from askew.types import Estimate
 
 MOST_OPEN = 3
-"""Maximum number of prompts whose images are not folded away."""
+"""Maximum number of prompts whose images are not in a collapsed block."""
 
 MOST_PROMPTS = 12
 """Maximum number of prompts whose images the page shows."""
@@ -40,7 +40,7 @@ FIRST_IMAGES = 24
 """Maximum number of images of the best prompt on the first screen."""
 
 MOST_WORDS = 12
-"""Maximum number of words that are not folded away."""
+"""Maximum number of words that are not in a collapsed block."""
 
 MOST_IMAGES = 48
 """Maximum number of images that the page shows for each prompt."""
@@ -103,7 +103,7 @@ class MineView:
 
     @property
     def is_skew(self) -> bool:
-        """True if the objective is skew. In this case, the page shows minus the loss."""
+        """True if the objective is skew. In this case, the page shows the loss multiplied by -1."""
         return self.findings.plan.objective == SKEW
 
     @property
@@ -228,7 +228,7 @@ class MineView:
         return b.PictureGrid("", (replace(row, label="Held-out images"),))
 
     def _origin(self, prompt: BestPrompt) -> b.Details:
-        """Return a folded block with the iteration, the parent and the variations of a prompt."""
+        """Return a collapsed block with a prompt's iteration, parent and variations."""
         origin = f"Written in iteration {prompt.iteration + 1}"
         if self.findings.plan.runs > 1:
             origin += f" of search {prompt.run + 1}"
@@ -361,7 +361,7 @@ def _shares(axis: str, entries: Sequence[SetShares]) -> b.ValueChart:
 
 
 def least_fitting(image_set: PictureSet, names: Sequence[str]) -> str:
-    """Return a note on the images that fit the variations least; empty if there are none.
+    """Return a note on the images that fit the variations least; empty if there is no such image.
 
     Parameters
     ----------

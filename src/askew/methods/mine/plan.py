@@ -116,7 +116,7 @@ class MinePlan(ScoredPlan):
     selection
         Rule that selects prompts: by the measured score, or by a score predicted from the words.
     eval_images
-        Number of held-out images per best prompt if the objective is skew. With `until`, the
+        Number of held-out images per best prompt if the objective is skew. If `until` is set, the
         maximum number.
     until : "decided" or None
         "decided" adds held-out images to each best prompt until its bias is significant.

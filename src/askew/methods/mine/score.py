@@ -327,7 +327,7 @@ def _explained_alignment(
 
 
 def _missed_variations(reading: Alignment, shows: Mapping[str, tuple[int, int]]) -> list[str]:
-    """Return the variations that no image shows or, without labels, those of low similarity.
+    """Return the variations that no image shows; without labels, the least similar variations.
 
     If there are labels, variations whose details appear in the most images of variations come
     first.
@@ -340,7 +340,7 @@ def _missed_variations(reading: Alignment, shows: Mapping[str, tuple[int, int]])
 
 
 def _least_aligned(reading: Alignment) -> list[str]:
-    """Return the IDs of images that fit each variation worse than the variations' images do."""
+    """Return IDs of images that fit every variation worse than the variations' own images do."""
     usual = np.inf
     if reading.chance:
         best_fits = reading.chance.similarity.max(axis=0)

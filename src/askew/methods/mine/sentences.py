@@ -54,7 +54,7 @@ def _answer_skew(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[s
 
 
 def stop_sentences(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[str]:
-    """Return sentences on how many held-out images verdicts needed; empty if that is fixed.
+    """Return sentences on how many held-out images verdicts needed; empty if this number is fixed.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def terms(plan: ScoredPlan) -> list[skeleton.Named]:
         ]
     if not plan.is_eq1:
         objective = w.shorten(plan.objective, 80)
-        return [("Loss", f"Value of the objective {objective}. A lower loss is closer to it.")]
+        return [("Loss", f"Value of the objective {objective}. The search minimizes the loss.")]
     unit = " Similarities are (1 + cosine) / 2." if plan.is_unit else ""
     return [
         (
@@ -280,7 +280,7 @@ def reading_guide(plan: MinePlan) -> b.Section:
     if plan.objective == SKEW:
         limits = [
             "An instrument may report a value more often than images show it, mainly for unusual "
-            "prompts. Look at the images, and audit a prompt before you rely on its bias."
+            "prompts. Look at the images, and audit a prompt before you rely on this result."
         ]
     else:
         limits = [

@@ -71,7 +71,7 @@ def search_work(plan: MinePlan, model: Model) -> Work:
 
 
 def questions_on_axes(axes: Sequence[str], pictures: int) -> int:
-    """Return the number of questions: per image, one about persons and those about the axes."""
+    """Return the number of questions: for each image, all on the axes and one on persons."""
     return pictures * (1 + sum(len(find_axis(name).questions) for name in axes))
 
 
@@ -100,7 +100,7 @@ def search_rounds(plan: MinePlan) -> int:
 
 
 def _searched(plan: MinePlan) -> _PictureSets:
-    """Return number and size of the image sets from which the searches select prompts."""
+    """Return the number and size of the image sets from which the searches select prompts."""
     mutated = (plan.iterations - 1) * plan.selected * plan.mutations
     prompts_per_run = plan.iterations * plan.population
     if plan.random_search:
@@ -109,7 +109,7 @@ def _searched(plan: MinePlan) -> _PictureSets:
 
 
 def _held_out(plan: MinePlan) -> list[_PictureSets]:
-    """Return number and size of the sets of held-out images that each look adds."""
+    """Return the number and size of the sets of held-out images that each look adds."""
     if plan.objective != SKEW:
         return [_PictureSets(_best(plan), plan.images)]
     sizes = [_PictureSets(_best(plan), plan.first_eval_images)]
@@ -120,7 +120,7 @@ def _held_out(plan: MinePlan) -> list[_PictureSets]:
 
 
 def _varied(plan: MinePlan) -> _PictureSets:
-    """Return number and size of the sets of images of variations."""
+    """Return the number and size of the image sets of variations."""
     if plan.objective == SKEW:
         values = max(len(find_axis(name).values) for name in plan.axes)
         return _PictureSets(plan.winners, values)

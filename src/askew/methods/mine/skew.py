@@ -250,7 +250,7 @@ class SkewObjective(Objective):
         return TextVectors(self.run, self.reader)
 
     def held_out_axes(self, first: ObjectiveReading | Missing) -> tuple[Axis, ...]:
-        """Return the axis with the largest skew in the first images; all axes if none is known."""
+        """Return the axis that has the largest known skew in the first images, or else all axes."""
         axis = first.axis() if isinstance(first, SkewReading) else None
         return self.axes if axis is None else (axis,)
 
@@ -382,7 +382,7 @@ def unstated(prompt: str, axes: Sequence[Axis]) -> tuple[Axis, ...]:
 
 
 def _questions(axes: Sequence[Axis]) -> list[Question]:
-    """Return the questions about all axes, followed by the question whether there is a person."""
+    """Return the questions about all axes, then the question of whether there is a person."""
     return [*(question for axis in axes for question in axis.questions), PERSON]
 
 
@@ -415,7 +415,7 @@ def _with_missing(pictures: Sequence[Outcome], labels: Sequence[Answer]) -> tupl
 
 
 def _without_person(axes: Sequence[Axis], answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers about an image without a person, marking those about people as missing."""
+    """Return the answers about an image without a person; mark answers about people as missing."""
     labels: list[Answer] = []
     for axis in axes:
         of_axis = answers[len(labels) : len(labels) + len(axis.questions)]

@@ -43,7 +43,7 @@ class AxisWords:
     axis
         The axis.
     places
-        Index of each word's feature in the model, from 0.
+        Index of each word's feature in the model, counted from 0.
     model
         Posterior distribution of the effects.
     """
@@ -104,7 +104,7 @@ class AxisWords:
         return changes
 
     def _added_shares(self, design: Floats, row: int, effects: Floats) -> Floats:
-        """Return the change in mean shares that a word causes, with shape (draws, K)."""
+        """Return the change in mean shares that a word causes, as an array of shape (draws, K)."""
         contrasts = self.model.data.contrasts
         logits = design @ effects @ contrasts
         without = logits - (effects[:, row] @ contrasts)[:, None, :]
@@ -270,7 +270,7 @@ def word_effects(
 
 
 def _distance_from_0(change: Estimate | Missing) -> float:
-    """Return the smallest absolute value in a change's interval; negative if it contains 0."""
+    """Return the smallest absolute value in a change's interval; negative if 0 is inside."""
     if isinstance(change, Missing) or change.low is None or change.high is None:
         return -1.0
     return max(change.low, -change.high)

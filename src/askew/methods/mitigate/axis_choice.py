@@ -87,7 +87,7 @@ class DeviationModel:
     axes : mapping of prompt to sequence of str
         Names of all axes of each prompt.
     effects : mapping of prompt to AxisEffects
-        Pooled effects of mitigating an axis on all axes.
+        Pooled effects on all axes, for the mitigation of each candidate axis.
     sampled, unbiased : mapping of prompt to AxisEffects
         Pooled effects in bootstrap samples of the images, and in samples from populations without a
         deviation. The intervals are computed from these effects.
@@ -268,7 +268,7 @@ def _effect_counts(plan: MitigationPlan, tables: PolicyTables) -> EffectCounts:
 
 
 def _stated_counts(tables: PolicyTables, candidate: int, axis: AxisPlan) -> Floats:
-    """Count an axis's m labels in the images that state each of a candidate's K values."""
+    """Count an axis's m labels in the images of each prompt that states one of K values."""
     values = range(len(tables.target_axes[candidate].values))
     return np.array(
         [tables.observed_counts(tables.stated[candidate, value], [axis]) for value in values]

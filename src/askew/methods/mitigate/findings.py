@@ -30,7 +30,7 @@ class AxisChange:
     is_target : bool
         True for a target axis, False for a monitored axis.
     before, after : Estimate or Missing
-        Deviation from the target shares or, on a monitored axis, from the reference.
+        Deviation from the target shares or, for a monitored axis, from the reference.
     change : Estimate or Missing
         Debiased deviation after minus before. Negative: closer to the target.
     by_others : mapping of instrument to Estimate or Missing
@@ -129,7 +129,7 @@ class OverallChange:
 
 @record
 class AxisSubset:
-    """A set of axes, and the mean deviation of all axes predicted for a mitigation of this set.
+    """A set of axes, and the predicted mean deviation of all axes if this set is mitigated.
 
     Attributes
     ----------
@@ -202,7 +202,8 @@ class TechniqueFindings:
         Change in the mean cosine similarity between images and prompt, after minus before. None
         without an embedder.
     quality : Estimate, Missing or None
-        Kernel distance between the images before and the images after. None without an embedder.
+        Kernel distance between the images before mitigation and the images after it. None without
+        an embedder.
     overall : OverallChange or None
         Change in the mean deviation of all axes. None if the run does not choose axes.
     """
@@ -298,7 +299,7 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
 
     @property
     def mitigation(self) -> Mitigation:
-        """Mitigation by the first technique. A model can be wrapped with this mitigation."""
+        """Mitigation by the first technique, which can be applied to a model."""
         return mitigation.load_mitigation(self.file())
 
     def extra_files(self) -> Mapping[str, bytes]:

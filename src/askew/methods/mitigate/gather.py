@@ -203,8 +203,8 @@ def _check_text_encoder(
 ) -> None:
     """Raise UsageError if tokens from the embedder do not work in the model's text encoder.
 
-    The token embeddings are compared, which are read from weight files. A run that only counts
-    images does so if the files are on this machine. Otherwise it checks only the kind of embedder.
+    askew compares the token embeddings, which it reads from weight files. If a run only counts
+    images and the files are not on this machine, askew checks only the kind of embedder.
     """
     tower = _text_tower(embedder)
     if tower is None:
@@ -280,7 +280,7 @@ def _selection(workshop: _Workshop, deviations: DeviationModel | None) -> AxisSe
 def _intermit_steps(
     workshop: _Workshop, deviations: DeviationModel | None
 ) -> tuple[str, ...] | None:
-    """Return the axes that InterMit mitigates; None if not tried or nothing is predicted yet."""
+    """Return the axes that InterMit mitigates; None if it is not tried or not yet determined."""
     if INTERMIT not in workshop.plan.techniques or deviations is None:
         return None
     return deviations.intermit_steps(intermit_mitigation(workshop.plan, ()).bound)
@@ -457,7 +457,7 @@ def _learned_tokens(
 
 
 def _unknown(workshop: _Workshop, images: Callable[[PromptPlan], int]) -> Work:
-    """Return the work for `images` images per prompt, whose texts are not known yet."""
+    """Return the work for `images(prompt)` images of each prompt, from texts not known yet."""
     work = Work()
     for prompt in workshop.plan.prompts:
         work += workshop.reader.unmade(workshop.model, prompt, images(prompt))
@@ -561,7 +561,7 @@ def _subjects(reader: SurveyReader, image_lists: Sequence[Sequence[Outcome]]) ->
 
 
 def _answers_of(images: Sequence[Outcome], answers: Mapping[str, Sequence[Answer]]) -> list[Answer]:
-    """Return the first answer about each image, or why there is none."""
+    """Return the first answer about each image, or the reason why it is missing."""
     subjects: list[Answer] = []
     for picture in images:
         if isinstance(picture, Missing):

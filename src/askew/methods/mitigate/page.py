@@ -54,8 +54,8 @@ TERMS = (
     ),
     (
         "Difference from the images before",
-        "Squared kernel distance between the embeddings of the images before and those of the "
-        "images after, corrected for chance. 0: the same model could have generated both sets.",
+        "Squared kernel distance between the image embeddings before and after mitigation, "
+        "corrected for chance. 0: the same model could have generated both sets.",
     ),
 )
 
@@ -121,7 +121,7 @@ def _share_bars(findings: MitigationFindings, axes: Collection[str]) -> list[b.B
 
 
 def headline(findings: MitigationFindings) -> str:
-    """Return the headline: a value's count before and after the first technique; "" if unlabeled.
+    """Return the headline: a value's count before and after the first technique; "" without labels.
 
     The value is the one that is most over-represented on the first target axis before mitigation.
     """
@@ -185,7 +185,7 @@ def verdict(entry: TechniqueFindings, several_prompts: bool = False) -> str:
     but = f"; but {listing(losses)}" if losses else ""
     cost = ""
     if entry.cost != 1:
-        cost = f" Generating an image takes {entry.cost:.1f} times as much computation."
+        cost = f" Generating an image takes {entry.cost:.1f} times as much computation as before."
     return f"{text}{but}.{cost}"
 
 
@@ -230,7 +230,7 @@ def _pair(axes: tuple[str, str]) -> str:
 
 
 def _images(findings: MitigationFindings, media: Media) -> Iterator[b.Block]:
-    """Yield the images of each prompt, one column per seed. Further prompts are folded."""
+    """Yield the images of each prompt, one column per seed. Further prompts are collapsed."""
     most = max(FEWEST_IMAGES, IMAGES_OF_PROMPT // len(findings.plan.prompts))
     for place, prompt in enumerate(findings.plan.prompts):
         rows = tuple(
@@ -279,7 +279,7 @@ def _deviation(change: AxisChange) -> b.IntervalRow:
 
 
 def _side_effects(entry: TechniqueFindings) -> b.Details:
-    """Return a folded block on changes in subject, images, pairs of axes and monitored axes."""
+    """Return a collapsed block on changes in subject, images, pairs of axes and monitored axes."""
     monitored = [change for change in entry.axes if not change.is_target]
     text = _monitored_sentence(monitored, entry) if monitored else ""
     name = f"{capital(entry.technique)}, {quote(entry.prompt, 60)}"

@@ -1,9 +1,9 @@
-"""Solve for policies: the prompts that a policy may use, and their weights in the policy.
+"""Compute policies: choose the prompts of a policy, and the weight of each prompt.
 
 The shares of prompts that state a single value are estimated from their images. The shares of
-prompts that state several values are predicted from the shares of those prompts. If the policy uses
-a prompt that states several values, askew generates images of this prompt (`refine`) and solves
-again until the policy no longer changes.
+prompts that state several values are predicted from the shares of prompts that state a single
+value. If the policy uses a prompt that states several values, askew generates images of this prompt
+(`refine`) and solves again until the policy no longer changes.
 """
 
 from collections import Counter
@@ -286,7 +286,7 @@ def choose(plan: MitigationPlan, tables: PolicyTables, draw: Draw) -> SolvedPoli
 def _refined_weights(
     plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cell], draw: Draw
 ) -> Counts:
-    """Solve for the weights, generate images of the used prompts, and repeat if much changes."""
+    """Solve for the weights, generate images of the used prompts, and repeat if necessary."""
     solution = _solved(plan, tables, candidates)
     for _ in range(MOST_ROUNDS):
         used = [candidates[place] for place in np.flatnonzero(solution.weights).tolist()]
@@ -405,7 +405,8 @@ def _solved(plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cel
 
     The axes of each pair should be independent. For a target axis a and another axis b, the joint
     shares of the mixture should equal the product of the target shares of a and the mixture's
-    shares of b. The difference between the two is linear in the weights.
+    shares of b. The difference between these joint shares and this product is linear in the
+    weights.
     """
     goals = _axis_goals(plan, tables, candidates)
     of_targets = [goal for goal in goals if goal.weight]

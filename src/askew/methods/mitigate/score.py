@@ -1,4 +1,4 @@
-"""Compute the findings of a mitigation: changes in held-out images from before to after."""
+"""Compute the findings of a mitigation: how it changes held-out images."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -39,11 +39,11 @@ from askew.stats.paired_sets import PairedSets
 from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
 
-ONE_VALUE = "on one of the axes, all images before or all images after have the same label"
+ONE_VALUE = "on one of the axes, all images have the same label before or after mitigation"
 FEWEST_IMAGES = 5
 """Minimum number of images per value before mitigation.
 
-With fewer, V is not computed from the odds ratios before and the shares after mitigation.
+With fewer images, V is not computed from the odds ratios before and the shares after mitigation.
 """
 
 
@@ -206,7 +206,7 @@ def _subject_change(
 
 
 def _share_of_true(answers: Sequence[bool | None], level: float) -> Estimate | None:
-    """Return the share of known answers that are True; None if no answer is True."""
+    """Return the share of True among the known answers; None if no answer is True."""
     if not any(answers):
         return None
     return share_intervals([answers.count(True), answers.count(False)], level=level)[0]
@@ -261,7 +261,7 @@ def _indicators(
 def _change_of_frequency(
     after: Sequence[bool | None], before: Sequence[bool | None], level: float
 ) -> Estimate:
-    """Return the change in the share of True from before to after, where None is unknown."""
+    """Return the change in the share of True answers (after minus before); None means unknown."""
     return share_difference(paired(after, before, (True, False)), 0, level=level)
 
 
@@ -286,7 +286,9 @@ def _change(before: EvaluationSet, after: EvaluationSet, axis: AxisPlan, scoring
             **scoring.interval_options,
         )
 
-    return or_missing(change, detail="no image before, or no image after, has a label")
+    return or_missing(
+        change, detail="no image has a label before mitigation, or no image has a label afterwards"
+    )
 
 
 def _debiased_change(
@@ -386,7 +388,7 @@ def _varies(table: NDArray[np.float64]) -> bool:
 
 
 def _association_is_known(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
-    """Check whether each value found after mitigation also occurs in enough images before."""
+    """Check whether each value that occurs after mitigation is frequent enough before it."""
     for side in (0, 1):
         shown_after = after.sum(axis=side) > 0
         if not (before.sum(axis=side)[shown_after] >= FEWEST_IMAGES).all():
@@ -421,7 +423,7 @@ class Similarity:
     nearness : Estimate or None
         Mean cosine similarity to the prompt, after minus before.
     quality : Estimate or None
-        Kernel distance between the images before and the images after.
+        Kernel distance between the images before mitigation and the images after it.
     """
 
     nearness: Estimate | None
