@@ -97,7 +97,7 @@ def test_faults_are_errors_of_one_sentence(
     ):
         key = next(k for k in weights if k.endswith(end))
         save_file({k: v for k, v in weights.items() if k != key}, absent)
-        with pytest.raises(UsageError, match="lacks weights that its configuration lists"):
+        with pytest.raises(UsageError, match="does not contain all weights that"):
             images(DiffusersModel(absent, **given))
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(checkpoint.read_bytes()[:40])

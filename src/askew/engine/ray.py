@@ -427,7 +427,7 @@ def _without_printing() -> Callable[[], None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """In this context, suppress Ray's startup messages.
+    """Suppress Ray's startup messages within this context.
 
     Restore the program's signal handlers afterward.
     """

@@ -18,7 +18,7 @@ Setting = str | int | float | bool
 REPORT = "askew_report"
 """Key in an image's `info` mapping.
 
-The value maps names to facts that the model reports.
+The value under this key maps names to facts that the model reports.
 
 A hosted model reports `revised_prompt`, the prompt that the server used in place of the user's
 prompt.
@@ -119,7 +119,7 @@ class Model(Protocol):
     """Text-to-image model under audit.
 
     An image depends only on the model's revision and settings, and on the prompt and seed of its
-    request. It depends neither on the other requests in a batch nor on earlier images.
+    request. The image depends neither on other requests in the batch nor on earlier images.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class Model(Protocol):
         """Return an RGB image for each request, or the reason why there is no image."""
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Return the words in `prompt` that the model is known to ignore; empty if unknown."""
+        """Return the words in `prompt` that the model ignores; empty if these are unknown."""
 
 
 def is_mitigated(model: object) -> bool:
@@ -282,14 +282,15 @@ class Editor(Protocol):
         """Raise UsageError unless images of this size can be edited at every given strength."""
 
     def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
-        """For each request, return the edited image in its original size, or why it is missing."""
+        """Return an edited image of the original size for each request, or why it is missing."""
 
 
 @runtime_checkable
 class Restorer(Editor, Protocol):
     """Editor that can also run its autoencoder on an image without editing the image.
 
-    Comparing both results separates the effect of the edit from the effect of the autoencoder.
+    Comparing edited images with these images separates the effect of the edit from the effect of
+    the autoencoder.
     """
 
     def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Image.Image | Missing]:
@@ -308,7 +309,7 @@ _LISTENER: ContextVar[Callable[[int], None]] = ContextVar("listener", default=la
 
 
 def report_images(count: int) -> None:
-    """Report that the model has made another `count` images in the batch.
+    """Report that the model has made `count` more images of the batch.
 
     Progress reports affect nothing but the display of progress. Models may omit these reports.
     """

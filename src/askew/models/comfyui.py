@@ -42,8 +42,8 @@ Node = tuple[str, str]
 class ComfyModel:
     """Model that runs one workflow on one server.
 
-    askew does not distinguish between servers: it reuses an image from one server on another if
-    everything else is equal.
+    askew does not distinguish between servers: an image from one server is reused for any other
+    server if everything else is the same.
 
     Parameters
     ----------

@@ -34,12 +34,12 @@ ATTEMPTS = 4
 
 FIRST_WAIT = 0.1
 LONGEST_WAIT = 2.0
-"""Seconds to wait before askew first polls for the result, and maximum seconds between polls."""
+"""Number of seconds before the first poll for the result, and maximum number between polls."""
 
 ANSWER_SECONDS = 60.0
 """Seconds after which a request fails if no data arrives.
 
-The server may take longer than this to make the image.
+The server may take longer than this limit to make the image.
 """
 
 

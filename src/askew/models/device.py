@@ -85,7 +85,7 @@ def free_memory(device: torch.device) -> None:
 
 @contextmanager
 def overflow_safe(vae: Any) -> Iterator[None]:
-    """In this context, use single precision if the autoencoder would overflow in half precision."""
+    """Use single precision in this context if the autoencoder would overflow in half precision."""
     overflows = vae.dtype == torch.float16 and getattr(vae.config, "force_upcast", False)
     if overflows:
         vae.to(dtype=torch.float32)

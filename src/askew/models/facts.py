@@ -10,7 +10,7 @@ _FACTS: ContextVar[dict[str, Any]] = ContextVar("facts")
 
 @contextmanager
 def remember_facts(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """In this context, use the facts about models in `facts`, and add new facts to `facts`."""
+    """Use facts about models from `facts` within this context, and add new facts to `facts`."""
     token = _FACTS.set(facts)
     try:
         yield facts

@@ -1,4 +1,4 @@
-"""Remember the digests of image files (in the store) and opened collections (during a command).
+"""Remember digests of image files (in the store), and opened collections (for one command).
 
 Reading 100,000 files takes much longer than querying their size, times and inode numbers. If these
 values are unchanged for a file, askew uses the file's remembered digest. askew does not remember
@@ -123,7 +123,7 @@ def _state(status: os.stat_result) -> tuple[int, int, int, int]:
 
 @contextmanager
 def without_cycle_search() -> Iterator[None]:
-    """In this context, pause Python's cyclic garbage collector.
+    """Pause Python's cyclic garbage collector within this context.
 
     Creating 100,000 records would start the collector again and again.
 

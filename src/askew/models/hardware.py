@@ -52,9 +52,9 @@ _WORKERS: ContextVar[Callable[[], Hardware] | None] = ContextVar("workers", defa
 
 @contextmanager
 def hardware_of_workers(source: Callable[[], Hardware] | None) -> Iterator[None]:
-    """In this context, let `hardware` return the result of `source`.
+    """Let `hardware` return the result of `source` within this context.
 
-    If `source` is None, it returns this machine's devices.
+    If `source` is None, `hardware` returns this machine's devices.
     """
     token = _WORKERS.set(source)
     try:
@@ -66,7 +66,7 @@ def hardware_of_workers(source: Callable[[], Hardware] | None) -> Iterator[None]
 def hardware() -> Hardware:
     """Return the devices of the machines that work on the run.
 
-    If these are different machines, their devices are stored with the run.
+    If workers on other machines may carry out the run, their devices are stored with the run.
     """
     facts = remembered_facts()
     if KEY in facts:

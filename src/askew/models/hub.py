@@ -275,7 +275,7 @@ def _file_digest(path: Path, size: int, changed: int) -> bytes:
 
 @contextmanager
 def explain_errors(name: str, library: str = "", part: str = "") -> Iterator[None]:
-    """In this context, convert libraries' exceptions about a network into errors for users.
+    """Convert libraries' exceptions about a network into errors for users within this context.
 
     The messages state what is wrong and what to do.
 

@@ -120,7 +120,7 @@ def checked_target(address: str, server: str) -> Target:
 
 
 def _origin(place: SplitResult) -> tuple[str, str, int]:
-    """Return scheme, host and port of an address; raise ValueError if the port is invalid."""
+    """Return an address's scheme, host and port; raise ValueError if the port is invalid."""
     port = place.port or USUAL_PORTS.get(place.scheme, 0)
     return place.scheme, place.hostname or "", port
 

@@ -123,9 +123,9 @@ def read_manifest(path: Path) -> Manifest:
     Raises
     ------
     ManifestError
-        If the file cannot be read, is not UTF-8, has no rows, lacks a column name, repeats a column
-        name, or has a row with more or fewer cells than the header. The message names the file and
-        the line.
+        If the file cannot be read, is not UTF-8, has no rows, has a column without a name, repeats
+        a column name, or has a row with more or fewer cells than the header. The message names the
+        file and the line.
     """
     if path.suffix.lower() == JSON_LINES:
         return _read_json_lines(path)
@@ -167,8 +167,8 @@ def _read_records(path: Path) -> Records:
 def _check_columns(path: Path, columns: Sequence[str], rows: Records) -> None:
     """Raise ManifestError if a column has no name, or if two columns have the same name.
 
-    The first column may lack a name, because pandas writes a table's index as such a column. An
-    empty column may lack a name, because spreadsheet programs write such columns.
+    The first column may have no name, because pandas writes a table's index as such a column. An
+    empty column may have no name, because spreadsheet programs write such columns.
     """
     nameless = [position for position, name in enumerate(columns) if position and not name]
     unnamed = [str(position + 1) for position in nameless if _has_content(rows, position)]

@@ -266,7 +266,7 @@ def _refusal(error: ServerError) -> Missing:
 def _named_in_request(
     fields: Mapping[str, Setting], omitted: Sequence[str] = ()
 ) -> dict[str, Setting]:
-    """Return the fields, without the omitted ones, under the names that they have in a request."""
+    """Return the fields, except `omitted`, keyed by the names that they have in a request."""
     return {
         field.removeprefix(FIELD_PREFIX): value
         for field, value in fields.items()

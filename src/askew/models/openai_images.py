@@ -77,16 +77,16 @@ def as_large_as(image: Image.Image, size: tuple[int, int], url: str) -> Image.Im
     Raises
     ------
     ServerError
-        If the edited image has another aspect ratio than the input image.
+        If the aspect ratio of the edited image differs from that of the input image.
     """
     if image.size == size:
         return image
     ratio = image.width * size[1] / (image.height * size[0])
     if abs(ratio - 1) > SHAPE_TOLERANCE:
         raise ServerError(
-            f"{url} returned an edit of {image.width} x {image.height} pixels for an image of "
-            f"{size[0]} x {size[1]}, which has another aspect ratio. Use square images, as in "
-            f"--resize {min(image.size)}, or another --edit-arg size"
+            f"{url} returned an edited image of {image.width} x {image.height} pixels for an "
+            f"image of {size[0]} x {size[1]} pixels; the aspect ratios differ. Use square "
+            f"images, as in --resize {min(image.size)}, or another --edit-arg size"
         )
     resized = image.resize(size, Image.Resampling.LANCZOS)
     resized.info = dict(image.info)

@@ -44,7 +44,7 @@ def _states(text: str) -> list[object]:
 
 
 class PipelineModel:
-    """Model that opens its diffusers pipeline only when a fact about it or an image is needed.
+    """Model that opens its diffusers pipeline only to make an image or to look up a fact.
 
     Parameters
     ----------

@@ -50,8 +50,8 @@ def list_price(model: str, fields: Mapping[str, Setting]) -> ListPrice | None:
     model
         Provider and model, as in the table.
     fields
-        Fields of a request. The fields must include size and quality: if the server chooses size or
-        quality, it also determines the price.
+        Fields of a request. The fields must include size and quality: if the server chooses the
+        size or quality, its choice also determines the price.
     """
     for entry in price_table():
         is_entry = entry["model"] == model and entry["size"] == fields.get("size")

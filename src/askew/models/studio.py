@@ -35,7 +35,7 @@ class StudioModel(PipelineModel):
     Attributes
     ----------
     concept_tokens, concept_vectors
-        Tokens for attention maps by concept, and the file with their vectors. See
+        Tokens for attention maps, keyed by concept, and the file with the tokens' vectors. See
         `askew.measure.attention.concepts`.
     """
 
@@ -63,7 +63,7 @@ class StudioModel(PipelineModel):
         return list(parse(prompt).unknown)
 
     def unheard_words(self, prompt: str) -> list[str]:
-        """Return the known words in a prompt that fewer than 90% of its images show."""
+        """Return a prompt's known words that fewer than 90% of the images of the prompt show."""
         return unheard(prompt)
 
 

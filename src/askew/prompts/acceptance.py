@@ -266,7 +266,7 @@ def settles(axis: str, text: str) -> bool:
 
 
 def _similarity_fault(prompt: str, text: str) -> str | None:
-    """Return a fault if a text has too little in common with its prompt, in any language."""
+    """Return a fault if a text, in any language, has too little in common with its prompt."""
     matcher = SequenceMatcher(None, prompt.lower(), text.lower(), autojunk=False)
     return None if matcher.ratio() >= _LEAST_SHARED else "the text lacks words of the prompt"
 
@@ -448,7 +448,7 @@ def _pronoun_fault(axis: str, value: str, text: str) -> str | None:
 
 
 def _added_fault(prompt: str, axis: str, text: str, stating: Sequence[str]) -> str | None:
-    """Return a fault if a text adds more to its prompt than the words for its value (`stating`)."""
+    """Return a fault if a text adds more to its prompt than the words for the value (`stating`)."""
     value_words = [*stating, *key_words(axis.replace("_", " ")), *_axis_words(text, axis)]
     gained = WordChanges.between(prompt, text).gained
     extra = [word for word in gained if not _is_alike_any_part(word, value_words)]

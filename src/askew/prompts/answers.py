@@ -344,7 +344,7 @@ def read_axes(value: Any) -> list[ParsedAxis]:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Return the content of an object's only field if it contains the axes, otherwise `value`."""
+    """Return the content of an object's only field if that contains the axes, else `value`."""
     if not isinstance(value, Mapping) or len(value) != 1:
         return value
     inner = next(iter(value.values()))

@@ -24,7 +24,7 @@ askew adds the rows "ethnic", "cultural" and "colour".
 """
 
 _BODY_WORDS = frozenset("skin hair eye eyes body facial life".split())
-"""Words in the names of axes that are not about the entire image, such as "hair color"."""
+"""Words that show that an axis is not about the entire image, such as "hair" in "hair color"."""
 
 PHRASE_START = re.compile(
     r"(?:in|with|wearing|who|on|at|full|without|under|seen|indoors?|outdoors?|downtown)(?!\S)", re.I

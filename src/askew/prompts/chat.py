@@ -40,7 +40,7 @@ class ChatClient:
     server
         The server.
     fields
-        Fields for every request, such as `model`, `temperature` and `max_tokens`.
+        Fields to include in every request, such as `model`, `temperature` and `max_tokens`.
     """
 
     def __init__(self, server: Server, fields: Mapping[str, Any]) -> None:

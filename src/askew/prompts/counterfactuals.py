@@ -52,7 +52,7 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A prompt, and its statements that match or contradict the value of the changed prompt."""
+    """A prompt to change, and its statements that match or contradict the new value."""
 
     parsed: ParsedPrompt
     entry: CatalogueAxis
@@ -278,7 +278,7 @@ def _is_implied(change: _Change) -> bool:
 def _subjects(parsed: ParsedPrompt, entry: CatalogueAxis) -> list[NounPhrase]:
     """Return the noun phrases that can have a value of an axis.
 
-    If the prompt mentions no person, axes of people apply to animals. If no noun fits, the axis
+    If the prompt mentions no person, axes about people apply to animals. If no noun fits, the axis
     applies to the first unknown noun, which could name anything.
     """
     subjects = parsed.subjects(entry.subject_kinds)

@@ -393,7 +393,7 @@ class WordEffects(LossPrediction):
         return self.base + sum(self.effects.get(word, 0.0) for word in present)
 
     def drawn(self, number: int) -> Expected:
-        """Return `expected` for every number, because these predictions are not random."""
+        """Return `expected`, whatever the number of the draw; these predictions are not random."""
         return self.expected
 
 

@@ -1,7 +1,7 @@
 """Selection of the axes that fit a prompt, and checks for prompts that the lexicon cannot handle.
 
 A group such as "a family" has no gender and no age. If a prompt mentions a person by name, the
-lexicon proposes no axes of people. In both cases, askew displays a note.
+lexicon proposes no axes about people. In both cases, askew displays a note.
 """
 
 import re
@@ -65,8 +65,8 @@ def fitting_axes(prompt: str) -> list[str]:
     if _is_collective(parsed, subject):
         axes = [axis for axis in axes if axis not in _AXES_OF_ONE_PERSON]
         report_message(
-            f"the prompt {prompt!r} names a group, so the lexicon omits axes of individual people: "
-            f"{', '.join(_AXES_OF_ONE_PERSON)}"
+            f"the prompt {prompt!r} names a group, so the lexicon omits axes about individual "
+            f"people: {', '.join(_AXES_OF_ONE_PERSON)}"
         )
     if _has_possessive(parsed, subject):
         axes = [axis for axis in axes if not _is_adjective(axis)]

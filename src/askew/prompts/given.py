@@ -92,7 +92,7 @@ _ASKED: Mapping[str, str] = {name: name.replace("_", " ") for name in BIASCONNEC
 }
 """Words that BiasConnect's question uses for each axis.
 
-The axis disability is missing, because the catalog asks yes/no questions about disability.
+The disability axis is not included, because the catalog asks yes/no questions about disability.
 """
 
 
@@ -167,7 +167,7 @@ def group_names(text: str | Sequence[str]) -> tuple[str, ...]:
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:
-            raise UsageError(f"the group {name!r} is given twice in --groups")
+            raise UsageError(f"the group {name!r} is listed twice in --groups")
         seen.add(name.lower())
     return names
 

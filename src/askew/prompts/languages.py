@@ -57,10 +57,10 @@ _LETTERS: Mapping[str, str] = {
     "Italian": "ìò",
     "Portuguese": "ãõ",
 }
-"""For each language, letters that distinguish it from languages with the same articles."""
+"""For each language, the letters that distinguish it from languages with the same articles."""
 
 _LEAST_SHARE = 0.3
-"""A non-Latin script determines the language if at least this share of all letters belongs to it."""
+"""A non-Latin script determines the language if it supplies at least this share of all letters."""
 
 
 def find_language(text: str) -> str | None:

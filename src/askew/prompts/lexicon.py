@@ -139,7 +139,7 @@ class LexiconWriter:
         """Write texts; see `askew.prompts.base.Writer`.
 
         Random prompts are about objects, people and nature, with equal probability. If a prompt
-        leaves too few details of the topic open, variations add details of other topics.
+        leaves too few details of the topic open, variations add details from other topics.
         """
         words = checked_length(kind, prompt, count, words)
         if kind == "random prompts":
@@ -337,7 +337,7 @@ def mutate(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Rando
 
 
 def _other_subject(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Replace the main noun with a related noun or a noun of the topic."""
+    """Replace the main noun with a related noun or a noun from the topic."""
     parsed = parse_prompt(text)
     phrase = d.main_phrase(parsed)
     if phrase is None or (topic.words is not None and topic.has(text)):

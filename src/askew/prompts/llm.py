@@ -177,7 +177,7 @@ class AnswerTally:
 
 
 def report_usage(writer: object, report: Callable[[str], object] | None) -> None:
-    """Report the number of calls to a generator's language model, and of usable answers.
+    """Report the number of calls to a generator's language model, and the number of usable answers.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ ATTEMPTS = 4
 
 
 def attempt_seed(seed: int, attempt: int) -> int:
-    """Return a seed for an attempt, below 2^31 - 1 so that every server accepts the seed."""
+    """Return a seed for an attempt. All seeds are below 2^31 - 1, which every server accepts."""
     return int(hashlib.sha256(f"{seed} {attempt}".encode()).hexdigest(), 16) % (2**31 - 1)
 
 

@@ -353,8 +353,8 @@ class _AxisCollection:
         missing = [name for name in names or () if name not in self.accepted]
         if missing:
             return (
-                f"the axis {missing[0]!r} lacks two counterfactual prompts that differ in only one "
-                "concept"
+                f"the axis {missing[0]!r} does not have two counterfactual prompts that "
+                "differ in only one concept"
             )
         return "no axis has two counterfactual prompts that differ in only one concept"
 

@@ -119,7 +119,7 @@ def find_words(value: str, text: str) -> ValueMention | None:
 
 
 def canonical_value(axis: str, value: str) -> str:
-    """Return the catalog's spelling of a value, such as "old" for "elderly" on the axis age.
+    """Return the catalog's spelling of a value, such as "old" for "elderly" (axis `age`).
 
     Parameters
     ----------

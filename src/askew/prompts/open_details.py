@@ -199,13 +199,13 @@ def _details(sorts: Sequence[str], axes: Sequence[str]) -> Iterator[Detail]:
 
 
 def _frames(aspect: str, key: str) -> Iterator[Detail]:
-    """Yield the frames in a list of phrases.toml."""
+    """Yield the frames in a list from phrases.toml."""
     for words in _data()[key]:
         yield Detail(aspect, ValueForm("frame", words))
 
 
 def _phrases(sort: str) -> Iterator[Detail]:
-    """Yield the phrases in a table of phrases.toml."""
+    """Yield the phrases in a table from phrases.toml."""
     table = _data()["phrases"][sort]
     place: FormPlace = "after" if table.get("place") == "noun" else "clause"
     for side in SIDES:
@@ -416,7 +416,7 @@ class _DescribedSubject:
 
 
 def main_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
-    """Return the phrase that a prompt is about: the first person, otherwise the first noun."""
+    """Return the first noun phrase about a person or, if there is none, the first noun phrase."""
     return next(iter(parsed.subjects({"person"}) or parsed.phrases), None)
 
 

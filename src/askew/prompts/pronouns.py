@@ -41,7 +41,8 @@ def with_pronouns(text: str, gender: str) -> str:
     text
         A prompt about one person.
     gender
-        "male" or "female". For any other value, the text is returned unchanged.
+        "male" or "female". For any value except "male" and "female", the text is returned
+        unchanged.
     """
     forms = _BY_GENDER.get(gender)
     if forms is None:

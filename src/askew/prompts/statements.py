@@ -320,7 +320,7 @@ def _continues_phrase(parsed: ParsedPrompt, index: int) -> bool:
 
 
 def _person_by_ending(word: str) -> Noun | None:
-    """Return a noun for a person if an unknown word has an ending as in "falconer"; otherwise None."""
+    """Return a noun for a person if an unknown word ends like "falconer"; None otherwise."""
     if len(word) < 5 or not DOER_ENDING.search(word):
         return None
     is_plural = word.endswith("s") and not word.endswith("ess")

@@ -22,7 +22,7 @@ SECOND_ENCODER = {
     "clip_l": ("text_encoder", "tokenizer"),
     "clip_g": ("text_encoder_2", "tokenizer_2"),
 }
-"""For each key in learned-word files for two encoders, the text encoder and tokenizer to use."""
+"""Text encoder and tokenizer that belong to each key in learned-word files for two encoders."""
 
 UNNAMED = ("emb_params",)
 """Keys in a learned-word file that are not the learned word itself."""
@@ -90,8 +90,8 @@ class Adapters:
         lora
             LoRA files, as "PATH:WEIGHT,PATH:WEIGHT"; empty for none. The default weight is 1.
         words
-            Files of learned words, as "PATH:WORD,PATH:WORD"; empty for none. Without WORD, askew
-            uses the word that the file defines or, if there is none, the file's name.
+            Files that contain learned words, as "PATH:WORD,PATH:WORD"; empty for none. Without
+            WORD, askew uses the word that the file defines or, if there is none, the file's name.
         family
             Class of the pipeline.
         name

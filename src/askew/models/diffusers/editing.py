@@ -68,7 +68,8 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
     Raises
     ------
     UsageError
-        If the family has no image-to-image pipeline, or if that pipeline lacks one of `settings`.
+        If the family has no image-to-image pipeline, or if that pipeline does not have one of
+        `settings`.
     """
 
     product = "edit"
@@ -142,8 +143,8 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
     def _multiple(self) -> int:
         """Return the number of which an image's width and height must be multiples.
 
-        It depends on the downscaling factor from pixels to latents, and on the patch size if the
-        network is a transformer.
+        This number depends on the downscaling factor from pixels to latents, and on the patch size
+        if the network is a transformer.
         """
         if not hasattr(self.pipeline, "vae"):
             return KANDINSKY_SIDES

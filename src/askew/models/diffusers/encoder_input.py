@@ -55,7 +55,7 @@ class RecordingEncoder(torch.nn.Module):
     Parameters
     ----------
     record
-        List to which the encoder adds its tokens. All encoders of a pipeline share it.
+        List to which the encoder adds its tokens. All encoders of a pipeline share the list.
     name
         Name of the encoder in its pipeline.
     kind
@@ -154,7 +154,8 @@ class EncoderInput:
     def _tokens(self, words: list[str]) -> list[torch.Tensor]:
         """Return the tokens that the text encoders receive for these words, in the order of calls.
 
-        A pipeline may fail on the output of a stand-in, if each text encoder was called before.
+        The pipeline may fail on the output of a stand-in, but only after it has called each text
+        encoder.
         """
         self._record.clear()
         try:
@@ -176,7 +177,7 @@ def _equal(tokens: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
 def encoders_by_tokenizer(repository: Repository) -> dict[str, str]:
     """Return the text encoder that belongs to each tokenizer, keyed by component name.
 
-    The result is empty if a tokenizer or a text encoder belongs to none.
+    The result is empty if a tokenizer has no text encoder, or a text encoder has no tokenizer.
     """
     tokenizers = [name for name in repository.components if TOKENIZER in name]
     encoders = [name for name in repository.components if TEXT_ENCODER in name]

@@ -53,8 +53,8 @@ CLASSES: Mapping[str, str] = {
 """Reason why a pipeline class cannot be used, for classes whose parameters do not reveal it."""
 
 BEGINNINGS: Mapping[str, str] = {
-    "Onnx": "its networks have the ONNX format, which askew does not load",
-    "StableDiffusionOnnx": "its networks have the ONNX format, which askew does not load",
+    "Onnx": "its networks are in the ONNX format, which askew does not load",
+    "StableDiffusionOnnx": "its networks are in the ONNX format, which askew does not load",
 }
 """For each prefix, the reason why pipelines whose class name has this prefix cannot be used."""
 
@@ -161,7 +161,7 @@ def _reason_against(family: type) -> str:
     if "prompt" not in call:
         return "it takes no prompt"
     if "Prior" in name:
-        return "it makes only the input for a decoder; use the model in the decoder's repository"
+        return "it produces only the input for a decoder; use the model in the decoder's repository"
     needed = _needed_parameters(call)
     return f"it needs {', '.join(needed)} besides the prompt" if needed else ""
 

@@ -38,7 +38,7 @@ CGROUP = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True, slots=True)
 class DeviceSetup:
-    """Device and number format of a pipeline, and the unit that is offloaded to main memory.
+    """Device and number format of a pipeline, and the unit in which it is offloaded to main memory.
 
     Attributes
     ----------
@@ -297,9 +297,9 @@ def _from_single_file(
 
 def _another_layout(name: str) -> UsageError:
     return UsageError(
-        f"the file {name!r} lacks weights that its configuration lists, or has another layout; "
-        "use a complete file, or give the folder or ID of a pipeline with the same layout, as in "
-        "-M config=FOLDER"
+        f"the file {name!r} does not contain all weights that its configuration lists, or has "
+        "another layout; use a complete file, or give the folder or ID of a pipeline with the "
+        "same layout, as in -M config=FOLDER"
     )
 
 
@@ -321,8 +321,8 @@ def _assemble(
             if not PARTS_ABSENT.search(str(error)):
                 raise
             raise UsageError(
-                f"{name!r} lacks parts of a {family.__name__}; name a folder with the complete "
-                "pipeline, or the model's ID on the Hugging Face Hub"
+                f"parts of a {family.__name__} are missing from {name!r}; name a folder "
+                "with the complete pipeline, or the model's ID on the Hugging Face Hub"
             ) from error
 
 
@@ -347,8 +347,8 @@ def _network(
     lacking = sorted({*report["missing_keys"], *mismatched})
     if lacking:
         raise UsageError(
-            f"the {part} of {source.name!r} lacks weights, or has weights with an unexpected "
-            f"shape, such as {lacking[0]}; {ANOTHER}"
+            f"the {part} of {source.name!r} does not contain all weights, or has weights with an "
+            f"unexpected shape, such as {lacking[0]}; {ANOTHER}"
         )
     if hasattr(network, "final_layer_norm") and not hasattr(network, "text_model"):
         # Pipelines with clip_skip look for the norm in this place.

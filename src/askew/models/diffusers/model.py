@@ -79,7 +79,7 @@ Other pipelines make one image at a time.
 """
 
 LEFT_ON_DEVICE = BATCHED - {"KandinskyV22CombinedPipeline"}
-"""Pipelines whose images are rounded to 8 bits on the device, which quarters the data to transfer.
+"""Pipelines whose images are rounded to 8 bits on the device, so that less data is transferred.
 
 Kandinsky is not in this set, because its decoder returns tensors that are not scaled to [0, 1].
 """
@@ -264,9 +264,9 @@ class DiffusersModel(PipelineMaker[Request]):
     Attributes
     ----------
     watch, steer
-        Functions that return a context, which is active while the pipeline makes images; None for
-        no function. `watch` must not change the images. `steer` may change them, as a mitigation
-        does; `settings` must then contain the mitigation.
+        Functions that return a context manager, which is active while the pipeline makes images;
+        None for no function. `watch` must not change the images. `steer` may change them, as a
+        mitigation does; `settings` must then contain the mitigation.
 
     Raises
     ------
@@ -465,7 +465,7 @@ class DiffusersModel(PipelineMaker[Request]):
 def _report_unknown_recommendation(
     name: str, chosen: Mapping[str, Setting], known: Mapping[str, Parameter]
 ) -> None:
-    """Warn if a model's name suggests distillation, but it would use the pipeline's defaults."""
+    """Warn if a model's name suggests distillation, but the pipeline's defaults would be used."""
     word = distilled_word(name)
     usual = {setting: known[setting].default for setting in DISTILLED_SETTINGS if setting in known}
     if word and usual and not chosen.keys() & usual.keys():

@@ -35,7 +35,7 @@ DISTILLED: Mapping[str, Settings] = {
     "Flux2KleinPipeline": {"num_inference_steps": 4, "guidance_scale": 1.0},
     "Krea2Pipeline": {"num_inference_steps": 8, "guidance_scale": 0.0},
 }
-"""For each pipeline class, the settings of pipelines whose index file states distillation."""
+"""Settings for pipelines whose index file states that they are distilled, keyed by class."""
 
 DISTILLED_WORDS = re.compile(r"turbo|lightning|lcm|schnell|distill(?:ed)?", re.I)
 """Pattern that matches words in the names of models that need few steps and no guidance."""
@@ -92,7 +92,7 @@ RECOMMENDED = TypeAdapter(dict[str, Recommendation]).validate_python(
 def recommended_settings(name: str, folder: Path | None = None) -> Settings:
     """Return the settings that the developers of a model recommend.
 
-    askew recognizes a model by its ID, by the name from which it was saved, or by its
+    askew recognizes a model by its ID, by the ID stored in its index file, or by its
     configurations. `_is_turbo` recognizes Turbo models. An LCM model has a UNet that takes guidance
     as an input. Flux schnell has a transformer that does not take guidance as an input. The index
     files of FLUX.2 klein and Krea 2 contain `is_distilled`.

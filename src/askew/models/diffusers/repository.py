@@ -41,7 +41,7 @@ REFINER_BASE = "diffusers/stabilityai/stable-diffusion-xl-base-1.0"
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """In this context, let diffusers and transformers log only errors and show no progress bars."""
+    """Let diffusers and transformers log only errors, without progress bars, in this context."""
     libraries = (diffusers_logging, transformers_logging)
     before = [
         (library, library.get_verbosity(), library.is_progress_bar_enabled())
@@ -208,7 +208,7 @@ class Repository:
 
 
 def _lacking(files: Sequence[str], weights: Sequence[str], kind: type) -> str:
-    """Return a phrase that describes the files that a component lacks; empty if it lacks none."""
+    """Return a phrase that describes a component's missing files; empty if no file is missing."""
     if not files:
         return "the folder"
     shards = Counter[int]()
@@ -244,7 +244,8 @@ def find_repository(name: str, revision: str | None = None, config: str = "") ->
     Raises
     ------
     UsageError
-        If nothing has this name, if it is not a pipeline, or if loading it needs code or pickles.
+        If nothing has this name, if the name does not refer to a pipeline, or if loading the
+        pipeline requires code or pickles.
     ModelError
         If the Hub cannot be reached.
     """

@@ -33,7 +33,7 @@ MULTIPLES: Mapping[str, int] = {
     "SanaPipeline": 32,
     "SanaSprintPipeline": 32,
 }
-"""Number of which height and width must be multiples, for pipeline classes where it is known.
+"""Number of which height and width must be multiples, for pipeline classes with a known number.
 
 Flux, Chroma, Qwen-Image and Krea 2 would round other sizes without a warning.
 """
@@ -359,7 +359,7 @@ def check_size(settings: Mapping[str, Setting], multiple: int, name: str) -> Non
 
 @contextmanager
 def fitting(settings: Mapping[str, Setting], name: str) -> Iterator[None]:
-    """In this context, convert a pipeline's or scheduler's errors about settings to UsageError."""
+    """Convert a pipeline's or scheduler's errors about settings to UsageError in this context."""
     try:
         yield
     except (IndexError, ValueError) as error:

@@ -71,7 +71,7 @@ def find(name: str, path: Path, revision: str | None, config: str) -> Pretrained
 
 
 def _usual_config(name: str, path: Path) -> str:
-    """Return the ID of a pipeline with the file's layout, judging by the names of the weights."""
+    """Return the ID of a pipeline that has the file's layout, inferred from the weights' names."""
     header = weights_header(path)
     shapes = {
         key: SimpleNamespace(shape=tuple(tensor.get("shape", ()))) for key, tensor in header.items()
