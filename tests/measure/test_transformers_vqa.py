@@ -282,7 +282,7 @@ def test_the_fingerprint_names_what_changes_answers(network: str) -> None:
     ("settings", "message"),
     [
         ({"max_tokens": 0}, "max_tokens is 0"),
-        ({"prompt": "What?"}, r"lacks \{question\}; mark the place"),
+        ({"prompt": "What?"}, r"does not contain \{question\}; mark the place"),
         ({"temperature": 1.0}, "unknown setting 'temperature'.*max_tokens"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Tokens and vectors of the attribution prompt, from the text encoders of a pipeline."""
+"""Encode the attribution prompt as tokens and vectors, using a pipeline's text encoders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class _EncoderRows:
 
 
 INSTRUCTION = "<instruction>"
-"""Placeholder for the spelling of tokens in an instruction, so that they match no word."""
+"""Replacement for the spelling of the tokens in an instruction, which matches no word."""
 
 
 def _check_length(ids: Sequence[int], length: int, text: str, encoder: str = "") -> None:
@@ -176,7 +176,7 @@ def encode_rows(
 
 
 def instructed(pipe: Any, text: str) -> str:
-    """Return the text that the tokenizer receives, with the pipeline's instruction."""
+    """Return the text that the tokenizer receives, including the pipeline's instruction."""
     if hasattr(pipe, "_get_messages"):  # Ovis-Image
         messages: list[str] = pipe._get_messages(text)
         return messages[0]

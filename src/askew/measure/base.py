@@ -15,7 +15,7 @@ CAPTION = Question("Describe the image in one sentence.")
 """Question that asks for a caption of an image."""
 
 PERSON = Question("Is there a person in the image (yes or no)?", ("yes", "no"))
-"""Question from BiasConnect (appendix A.3) that detects images without a person."""
+"""Question for detecting images without a person, from BiasConnect (appendix A.3)."""
 
 Vectors = NDArray[np.float32]
 
@@ -54,7 +54,7 @@ class LoggedAnswers:
     answers
         Answers in the order of the questions.
     records
-        Records of the requests and the server's responses, by their keys.
+        Records of the requests and of the server's responses, by record key.
     """
 
     answers: list[str | Missing]
@@ -75,7 +75,7 @@ class CalledVQA(VQA, Protocol):
 
     @property
     def separate(self) -> "CalledVQA | None":
-        """Return an instrument that asks one question per call; None if this instrument does so."""
+        """Return an instrument that asks one question per call; None if this one already does."""
 
     def calls(self, questions: Sequence[Question]) -> int:
         """Return the number of calls that these questions need per image."""
@@ -161,7 +161,7 @@ class RatedInstrument(Protocol):
     """Instrument that answers with the label that the majority of its raters gave."""
 
     def raters(self, axis: str) -> tuple[str, ...]:
-        """Return the raters of an axis in a fixed order. Empty if one person labeled the axis."""
+        """Return an axis's raters in a fixed order; empty if only one person labeled the axis."""
 
     def rater_labels(self, picture: Picture, axis: str) -> tuple[str | Missing, ...]:
         """Return each rater's label for an image on an axis. Empty for an unknown image."""
@@ -204,7 +204,7 @@ MOST_CACHED = 4096
 class CachingEmbedder:
     """Embedder that caches the vectors of the most recent images.
 
-    The cache saves time in runs in which the VQA and the embedder need the same vectors.
+    The cache saves time in runs where the VQA and the embedder need the same vectors.
     """
 
     _embedded: Callable[[list[Image.Image]], Vectors]
@@ -260,7 +260,7 @@ class ComparingVQA:
         return [list(row) for row in zip(*columns, strict=True)]
 
     def _best(self, vectors: Vectors, texts: Mapping[str, Sequence[str]]) -> list[str]:
-        """Return, for each image, the answer whose mean text vector is closest to its vector."""
+        """Return, for each image vector, the answer whose mean text vector is closest to it."""
         for wordings in map(tuple, texts.values()):
             if wordings not in self._means:
                 mean = self.embedder.embed_texts(wordings).mean(axis=0)

@@ -1,4 +1,4 @@
-"""Compute denoising errors of stored images, and store them like the readings of an instrument.
+"""Compute denoising errors for stored images, and store these errors like readings.
 
 PyTorch is imported when the first image is read.
 """
@@ -102,7 +102,7 @@ class ClassErrors:
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the network.
 
-        The process that receives the state loads the network.
+        A process that receives the state loads the network.
         """
         return {name: value for name, value in self.__dict__.items() if name != "denoiser"}
 

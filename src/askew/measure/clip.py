@@ -41,7 +41,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "nature": ("a landscape", "a forest"),
     "any": ("a scene", "a person"),
 }
-"""Nouns for the subjects of the catalog's axes.
+"""Nouns for the subjects of the axes in the catalog.
 
 They include men and women, so that captions do not depend on gender.
 """
@@ -51,7 +51,7 @@ Texts = dict[str, tuple[str, ...]]
 
 
 def option_texts(question: Question) -> Texts:
-    """Return captions for each option of a question, or for each value of an open question's axis.
+    """Return captions for each option of a question or, if it is open, for each value of its axis.
 
     For values of the catalog's axes, captions use the same words as counterfactual prompts. For
     other occupations, captions mention people with the occupation. All other options are inserted
@@ -103,7 +103,7 @@ def asked_value(question: Question) -> tuple[str, Texts] | None:
 
 
 def is_about_a_person(question: Question) -> bool:
-    """Check whether the question applies only to images of people."""
+    """Check whether a question applies only to images of people."""
     return needs_person(question.axis or "") and question != PERSON
 
 

@@ -37,7 +37,7 @@ NO_CONCEPTS = frozenset("yes no none without image images".split())
 """Words that are not concepts, because they carry no content or name the image itself."""
 
 DENIALS = frozenset("not never neither nor cannot".split())
-"""Words that negate the words after them, such as "isn't"."""
+"""Words that negate the words that follow them, such as "isn't"."""
 
 DENIED_UNTIL = frozenset("and but while only just".split())
 """Words that end a negation, such as "but" in "not young but old" and "only" in "not only old"."""
@@ -163,12 +163,13 @@ def concept_counts(
     variant: Variant = "paper",
     phrases: Collection[str] = (),
 ) -> ConceptCounts:
-    """Count the concepts in the answers and captions of each image.
+    """Count the concepts in the answers and captions for each image.
 
     Parameters
     ----------
     texts_by_picture
-        Answers and captions of each image. An image without texts has a row of zeros.
+        Answers and captions of each image. The row of an image without answers and captions
+        contains only zeros.
     variant, phrases
         As in `words`.
     """
@@ -304,7 +305,7 @@ def senses(word: str) -> tuple[str, ...]:
 
 @lru_cache
 def _table() -> Mapping[str, str]:
-    """Return a table from each word to its senses, joined into one string."""
+    """Return a table that maps each word to its senses, which are joined into a single string."""
     packed = (files("askew.measure") / "data" / "synonyms.txt.gz").read_bytes()
     lines = gzip.decompress(packed).decode().splitlines()
     return dict(line.split(" ", 1) for line in lines if " " in line)

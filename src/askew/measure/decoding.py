@@ -1,4 +1,4 @@
-"""Answers computed from a language model's next-token probabilities during generation.
+"""Compute answers from a language model's next-token probabilities during generation.
 
 Readers are logits processors, which the method `generate` of a transformers model calls before each
 token. A row of a batch has no answer if its logits are not finite, for example after an overflow of
@@ -104,7 +104,7 @@ class OptionWalk(OptionReader):
         return forced
 
     def _next_tokens(self) -> list[int]:
-        """Return all tokens that any option contains at this step."""
+        """Return all tokens that occur at this step in any of the options."""
         tokens = set[int]()
         for options in self._paths:
             tokens.update(path[self._step] for path in options if self._step < len(path))
@@ -156,7 +156,7 @@ class Transcript(OptionReader):
     def rows(self, ends: Sequence[int]) -> list[list[int] | None]:
         """Return the tokens of each row before its first end token.
 
-        For a row with non-finite logits before its end, the entry is None.
+        The entry is None for a row whose logits are not finite before its end.
         """
         tokens = torch.stack(self._tokens, dim=-1).tolist()
         written = [_before_end(row, ends) for row in tokens]
@@ -242,7 +242,7 @@ def likeliest_options(
 
 
 def _lengths(paths: Sequence[Paths]) -> Rows:
-    """Return the number of tokens of each option, including its end.
+    """Return the number of tokens in each option, including its end.
 
     The shape is (rows, options).
     """

@@ -71,7 +71,7 @@ def timesteps(samples: int, total: int = 1000) -> list[int]:
 def noise_of(seed: int, samples: int, shape: Sequence[int]) -> Tensor:
     """Return standard normal noise of shape (samples, *shape) for an image.
 
-    If only the number of samples increases, the first samples stay the same.
+    If the number of samples increases, the first samples stay the same.
     """
     generator = torch.Generator("cpu").manual_seed(seed)
     return torch.stack([torch.randn(tuple(shape), generator=generator) for _ in range(samples)])
@@ -87,7 +87,7 @@ def class_errors(
     *,
     batch_size: int = EVALUATIONS_PER_BATCH,
 ) -> Errors:
-    """Return the error of a pipeline's noise prediction for each text.
+    """Return, for each text, the error of a pipeline's noise prediction.
 
     The smaller the error, the better the text fits the image.
 
@@ -208,7 +208,7 @@ class Denoiser:
 
     @torch.inference_mode()
     def errors(self, latents: Tensor, timesteps: Sequence[int], noise: ArrayLike) -> Errors:
-        """Return errors of shape (images, classes, samples).
+        """Return the errors as an array of shape (images, classes, samples).
 
         A batch may contain several images, samples and classes; the class index changes fastest. If
         memory runs out, askew halves the batch and repeats it.
@@ -286,7 +286,8 @@ class Denoiser:
     ) -> Tensor:
         """Return the mean error of each row of a batch, as a tensor on the device.
 
-        Rows of several classes share an image and a noise sample, which are transferred only once.
+        Rows for different classes share an image and a noise sample, which are transferred only
+        once.
         """
         device = self.pipe._execution_device
         places = images * len(inputs.steps) + samples

@@ -151,7 +151,7 @@ class UNet(DenoisingNetwork):
         return to_epsilon(output.float(), noisy, alpha_bar, scheduler.config.prediction_type)
 
     def _sdxl_conditions(self, noisy: Tensor, summary: Tensor) -> dict[str, Tensor]:
-        """Return SDXL's additional conditions: a text summary and the size of an uncut image."""
+        """Return SDXL's additional conditions: a summary of each text, and the image size."""
         height, width = (side * int(self._pipe.vae_scale_factor) for side in self.shape[1:])
         sizes = noisy.new_tensor([[height, width, 0, 0, height, width]], dtype=self._network.dtype)
         return {"text_embeds": summary, "time_ids": sizes.expand(len(summary), -1)}

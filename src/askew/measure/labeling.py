@@ -45,7 +45,7 @@ _LONGEST_DETAIL = 200
 
 
 def key_of(number: int) -> str:
-    """Return the key of question `number`, counted from 0, in requests and responses."""
+    """Return the key that stands for question `number` (from 0) in requests and responses."""
     return f"q{number + 1}"
 
 
@@ -152,7 +152,7 @@ def _content(completion: Completion, is_single: bool) -> Any:
 
 
 def _values(content: Any, count: int) -> list[object]:
-    """Return the value for each question in the response, or None where there is no value."""
+    """Return the response's value for each question, or None where the response has no value."""
     if isinstance(content, list) and len(content) == count:
         return [_inner(value) for value in content]
     if not isinstance(content, Mapping):
@@ -164,7 +164,7 @@ def _values(content: Any, count: int) -> list[object]:
 
 
 def _inner(value: object) -> object:
-    """Return the value inside an object such as {"answer": "female"}."""
+    """Return the value in an object such as {"answer": "female"}."""
     if isinstance(value, Mapping):
         return value.get("answer")
     return value

@@ -1,4 +1,4 @@
-"""Answers from the labels that people gave to images in a manifest.
+"""Answer questions about images with the labels that people entered in a manifest.
 
 askew maps each label that a person wrote to a value, based on the label's spelling or an alias.
 """
@@ -180,9 +180,9 @@ def create(
     collection
         Images with labels.
     aliases
-        Pairs LABEL=VALUE, or AXIS:LABEL=VALUE for one axis. The value `missing` means that the
-        label is unparseable. `missing:REASON` specifies another reason from
-        `askew.types.MissingReason`, as in both=missing:several_people.
+        Pairs LABEL=VALUE, or AXIS:LABEL=VALUE for one axis. The value `missing` marks the label as
+        unparseable. `missing:REASON` specifies another reason from `askew.types.MissingReason`, as
+        in both=missing:several_people.
     values
         Values of each axis, as a comma-separated text or a sequence. If the values have an order,
         the lowest value comes first. By default, the values come from the catalog. If an axis is
@@ -261,7 +261,7 @@ def _values(
 def _known_values(
     labeled: Sequence[str], given: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the values of each labeled axis whose values the user or the catalog specifies."""
+    """Return, for each labeled axis, the values that the user or the catalog specifies, if any."""
     catalogued = {axis: AXES[axis].values for axis in labeled if axis in AXES}
     named = catalogued | {axis: tuple(values) for axis, values in given.items()}
     return {axis: values for axis, values in named.items() if values}
@@ -333,14 +333,14 @@ def _describe_spellings(axis: str, spellings: Sequence[str], counts: Mapping[str
     """Return the message for labels of a new axis that differ only in spelling."""
     labels = " and ".join(f"{label!r} ({counts[label]})" for label in spellings)
     return (
-        f"the labels {labels} of axis {axis!r} differ only in spelling, so askew would take them "
-        "for one value. If they are one value, name all values of the axis with --values "
+        f"the labels {labels} of axis {axis!r} differ only in spelling, so askew would treat "
+        "them as one value. If they are the same value, list all values of the axis with --values "
         f"{axis}=VALUE,VALUE. If they are different values, change their spelling in the manifest"
     )
 
 
 def _content_of(answer: str | Missing) -> str:
-    """Return the text that represents an answer in the fingerprint."""
+    """Return the text that represents an answer when the fingerprint is computed."""
     if isinstance(answer, Missing):
         return f"Missing(reason={answer.reason!r}, detail={answer.detail!r})"
     return repr(answer)
@@ -382,8 +382,8 @@ def _describe_unknown(
         lines.append(f"  {axis} {label!r}, {len(paths)} in all, first in {paths[0]} ({hint})")
     label = min(unknown)[1]
     lines.append(
-        f"Map a label to a value with --alias {label}=VALUE, or set it aside with "
-        f"--alias {label}=missing:several_people. Name the values of an axis with "
+        f"Map a label to a value with --alias {label}=VALUE, or mark it as missing with "
+        f"--alias {label}=missing:several_people. List the values of an axis with "
         f"--values AXIS=VALUE,VALUE. To read other columns, use --label AXIS=COLUMN."
     )
     return "\n".join(lines)

@@ -75,7 +75,7 @@ class DlibLandmarks:
 
 
 def no_single_face(faces: Sequence[object]) -> Missing:
-    """Return the reason why an image without exactly one face has no landmarks."""
+    """Return the reason why an image has no landmarks if it does not show exactly one face."""
     if faces:
         return Missing("several_people", f"{len(faces)} faces found")
     return Missing("no_face")

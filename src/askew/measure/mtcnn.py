@@ -247,7 +247,7 @@ def _largest(arrays: Sequence[Floats32]) -> Floats32:
 
 
 def _face_probability(logits: Floats32) -> Floats:
-    """Return the softmax probability of the second of two classes, "face"."""
+    """Return the softmax probability of the class "face", the second of two classes."""
     return np.asarray(1 / (1 + np.exp(np.float64(logits[..., 0]) - logits[..., 1])))
 
 

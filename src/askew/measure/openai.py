@@ -31,7 +31,7 @@ URL_VARIABLE = "ASKEW_VQA_URL"
 """Environment variable with the address of the server."""
 
 UNREADABLE = 10
-"""Number of answers after which askew stops if it cannot read any of them."""
+"""Number of answers after which askew stops if it could not read any of these answers."""
 
 MOST_TOGETHER = 32
 """Maximum number of questions in a call."""
@@ -53,7 +53,7 @@ class LabelingSettings:
     size
         Maximum width and maximum height of the images that askew sends, in pixels.
     detail
-        Value of the request's field `detail`. With "", the field is omitted.
+        Value of the request's field `detail`. If it is "", requests have no such field.
     together
         Maximum number of questions with options in a call.
     temperature
@@ -127,7 +127,7 @@ class HostedVQA:
 
     @property
     def separate(self) -> "HostedVQA | None":
-        """An instrument that asks one question per call, or None if this instrument does so."""
+        """An instrument that asks one question per call; None if this one already does."""
         if self.settings.together == 1:
             return None
         settings = replace(self.settings, together=1)

@@ -31,9 +31,9 @@ three landmarks.
 """
 
 CHEEKS = ((46.0, 69.0, 8.0, 6.0), (82.0, 69.0, 8.0, 6.0))
-"""Ellipses in the frame that contain only skin if the face is frontal.
+"""Ellipses that contain only skin if the face in the frame is frontal.
 
-Each ellipse is given by the x and y of its center and its two half axes.
+Each ellipse is given by the coordinates x and y of its center, and by its two semi-axes.
 """
 
 NOTHING_LEFT = Missing("unparseable", "no pixel is left to compare")
@@ -178,7 +178,8 @@ def skin_change(
     before, after
         Images of the same size.
     masks
-        Skin mask of each image. If a mask is Missing, the measures that need it are Missing.
+        Skin mask of each image. If a mask is Missing, the measures that need this mask are Missing,
+        too.
     """
     pixels_before = rgb(before)
     pixels_after = rgb(after)

@@ -1,4 +1,4 @@
-"""Majority and distribution of the labels that several raters gave to an image."""
+"""Find the majority and the distribution of the labels that several raters gave to an image."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -24,7 +24,7 @@ Bytes = NDArray[np.uint8]
 ROUNDING = 1e-9
 """Tolerance for rounding.
 
-The computed mean of equal numbers may differ from these numbers in the last digit.
+The computed mean of equal numbers may differ from them in the last digit.
 """
 
 NO_SKIN = Missing("unparseable", "no pixel has the color of skin")
@@ -40,7 +40,7 @@ CLASSES = (
     (-30, "brown"),
     (-math.inf, "dark"),
 )
-"""Classes of skin tone. A class begins above its ITA (individual typology angle), in degrees."""
+"""Skin tone classes, each with the individual typology angle (in degrees) above which it begins."""
 
 
 def skin_mask(image: Image.Image | ArrayLike) -> Mask:

@@ -1,6 +1,6 @@
-"""The studio's CLIPModel in PyTorch only, with the same results as in transformers.
+"""The studio's CLIPModel in PyTorch only, with the same results as the one in transformers.
 
-Importing the package transformers takes twice as long as everything else that an audit needs.
+Importing the `transformers` package takes twice as long as everything else that an audit needs.
 """
 
 import json

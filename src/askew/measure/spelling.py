@@ -47,7 +47,7 @@ def key(label: str) -> str:
 
 
 def repeated_keys(labels: Iterable[str]) -> list[list[str]]:
-    """Return, for each key that several labels share, the list of these labels."""
+    """Return lists of labels that have the same key, keyed by this key."""
     by_key = grouped(dict.fromkeys(labels), key)
     return [spellings for spellings in by_key.values() if len(spellings) > 1]
 
@@ -65,7 +65,7 @@ def ordered(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def aliases_of(axis: str, aliases: Mapping[str, str]) -> dict[str, str]:
-    """Return the aliases of an axis by spelling; "AXIS:LABEL" overrides an alias for all axes.
+    """Return an axis's aliases, keyed by spelling. "AXIS:LABEL" overrides "LABEL".
 
     Raises
     ------

@@ -53,7 +53,7 @@ DESCRIBED: Mapping[str, tuple[str, ...]] = {
     "ableism": ("disability",),
     "color": ("style",),
 }
-"""Attributes that answer open questions about each topic that is not itself an attribute."""
+"""Attributes that answer open questions about a topic that is not an attribute, by topic."""
 
 KNOWN_ERRORS = weights("embedder") / "known_errors.json"
 """File with confusion counts for each attribute, written by `benchmarks.studio_vqa`."""
@@ -212,7 +212,7 @@ class StudioVQA(ComparingVQA):
         ]
 
     def _answers(self, vectors: Vectors, question: Question, names: Sequence[str]) -> list[str]:
-        """Return, for each image, the answer that follows from the values of these attributes."""
+        """Return, for each image, the answer that is composed of the values of these attributes."""
         options = set(question.options)
         if options == {"yes", "no"}:
             asked = parse(question.text).attributes.values()

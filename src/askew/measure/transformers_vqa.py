@@ -257,7 +257,7 @@ class TransformersVQA:
     def _call_arguments(
         self, images: Sequence[Image.Image], prompts: Sequence[str]
     ) -> AbstractContextManager[Mapping[str, Any]]:
-        """Return a context that yields the model's arguments.
+        """Return a context manager that yields the arguments with which to call the model.
 
         Images are processed in parts. The vision tower runs once for each image in a part, if the
         model allows it. Images are identified by their memory address, because all images in a part
@@ -371,7 +371,7 @@ def _check_settings(settings: AskingSettings) -> None:
         )
     if settings.prompt and QUESTION not in settings.prompt:
         raise UsageError(
-            f"{PROVIDER}: the prompt {settings.prompt!r} lacks {QUESTION}; "
+            f"{PROVIDER}: the prompt {settings.prompt!r} does not contain {QUESTION}; "
             f"mark the place of the question, as in --vqa-arg prompt='{PLAIN}'"
         )
 

@@ -1,8 +1,8 @@
 """Vision towers of VQA models. A tower runs once per image, for all questions about the image.
 
 Most models that generate text from images accept the outputs of their vision tower in place of the
-pixels. BLIP does not. So during a call, askew replaces its tower with a function that returns
-outputs computed earlier.
+pixels. BLIP does not. So during a call, askew replaces BLIP's tower with a function that returns
+outputs that were computed earlier.
 """
 
 import inspect
@@ -151,7 +151,7 @@ def vision_tower(model: Any) -> VisionTower | None:
 
 
 def _parts_of_rows(outputs: Sequence[Tensor], tokens: Sequence[int]) -> list[list[Tensor]]:
-    """Divide a tower's outputs among the rows of a batch by their numbers of image tokens."""
+    """Divide a tower's outputs among the rows of a batch, according to each row's image tokens."""
     rows = []
     start = 0
     for count in tokens:

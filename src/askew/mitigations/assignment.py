@@ -65,7 +65,7 @@ def choose_part(
 
 
 def _halton_point(number: int, base: int, shift: float) -> float:
-    """Return `shift` plus the point at position `number` in a Halton sequence, in [0, 2)."""
+    """Return `shift` plus the point at position `number` in a Halton sequence."""
     point = shift
     unit = 1.0
     while number:

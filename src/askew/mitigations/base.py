@@ -26,11 +26,11 @@ DIGEST = "digest"
 """Key of the digest in a mitigation file. Files that are written by hand need no digest."""
 
 TOLERANCE = 1e-6
-"""Maximum rounding error that is accepted in a sum of shares, which must be 1."""
+"""Maximum permitted rounding error in a sum of shares that should be 1."""
 
 
 class Mitigation(PlanPart):
-    """A change that is made to a model to reduce the model's bias.
+    """A change to a model that is intended to reduce the model's bias.
 
     Each technique is a subclass. The name of its entry point in the group `askew.mitigations` is
     `method`.
@@ -67,11 +67,11 @@ class Mitigation(PlanPart):
 
     @property
     def cost(self) -> float:
-        """Number of network evaluations per image, divided by the number without the mitigation."""
+        """Number of network evaluations per image, relative to the number without mitigation."""
         return 1.0
 
     def wrap(self, model: Model) -> Model:
-        """Return the mitigated model. Mitigations that the model already has are kept.
+        """Return the mitigated model. Mitigations that were already applied to the model are kept.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class Mitigation(PlanPart):
         Parameters
         ----------
         other
-            A mitigation that the model already has.
+            A mitigation that was already applied to the model.
 
         Returns
         -------
@@ -164,8 +164,8 @@ class Mitigation(PlanPart):
     def fingerprint_on(self, model: Model) -> str:
         """Digest of everything in the mitigation that affects the images made by a given model.
 
-        This digest differs from `fingerprint` if earlier versions of askew made different images
-        with this mitigation and model.
+        This digest differs from `fingerprint` if earlier versions of askew generated different
+        images with the same mitigation and model.
         """
         return self.fingerprint
 
@@ -188,7 +188,7 @@ class MitigationStack:
     """Mitigations that change the same model.
 
     First, prompt policies change the prompts, in the order of the mitigations. Then, techniques
-    that work inside the network steer the generation of images for the changed prompts.
+    that work inside the network steer how it generates images from the changed prompts.
 
     Attributes
     ----------
@@ -246,7 +246,7 @@ class MitigationStack:
     def steer(
         self, pipeline: Any, requests: Sequence[Request], prompts: Sequence[str]
     ) -> Iterator[None]:
-        """Let all mitigations steer a pipeline in this context."""
+        """Provide a context in which all mitigations steer a pipeline."""
         with ExitStack() as contexts:
             for mitigation in self.mitigations:
                 contexts.enter_context(mitigation.steer(pipeline, requests, prompts))
@@ -308,7 +308,7 @@ class MitigatedModel:
 
     @contextmanager
     def _steered_pipeline(self, originals: Mapping[Request, Request]) -> Iterator[None]:
-        """In this context, let `steer` and `watch` receive the original requests."""
+        """Provide a context in which `steer` and `watch` receive the original requests."""
         watch = self.watch
 
         def steer(pipeline: Any, sent: Sequence[Request]) -> AbstractContextManager[None]:
@@ -417,7 +417,7 @@ def read_mitigation(text: str, source: str) -> Mitigation:
 
 
 def parse_mitigation(data: Mapping[str, object], source: str) -> Mitigation:
-    """Build the mitigation that `data` describes.
+    """Create the mitigation that `data` describes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""CADS (Sadat et al. 2024), and two baseline techniques that any user could apply.
+"""CADS (Sadat et al. 2024), and two baseline techniques that any user can apply.
 
 CADS adds noise to the encoded text in the early denoising steps, which makes the images more
 diverse.
@@ -62,7 +62,7 @@ class CADS(Steering):
     mixing: float = Field(default=1.0, ge=0, le=1)
 
     def gamma(self, step: int, steps: int) -> float:
-        """Return the remaining share of the condition at a step, in [0, 1]."""
+        """Return the share, in [0, 1], of the condition that remains at a step."""
         t = 1 - step / steps
         if t <= self.begin:
             return 1.0
@@ -138,13 +138,13 @@ def anneal(states: Tensor, noise: Tensor, gamma: float, scale: float, mixing: fl
 
 
 def _row_moments(states: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the mean and the standard deviation of every row, each of shape (rows, 1, …)."""
+    """Return the mean and the standard deviation of each row, as arrays of shape (rows, 1, …)."""
     sides = tuple(range(1, states.ndim))
     return states.mean(dim=sides, keepdim=True), states.std(dim=sides, keepdim=True)
 
 
 class Guidance(Steering):
-    """Baseline that changes the guidance scale.
+    """Baseline technique that changes the guidance scale.
 
     Attributes
     ----------
@@ -159,9 +159,9 @@ class Guidance(Steering):
     scale: float = Field(default=1.0, ge=0)
 
     def change_outputs(self, out: Tensor, others: Tensor, call: NetworkCall) -> Tensor:
-        """Replace the conditional half with o_u + (scale / G) (o_p - o_u).
+        """Replace the conditional half of the outputs with o_u + (scale / G) (o_p - o_u).
 
-        The pipeline's guidance with scale G then has the effect of guidance with `scale`.
+        Guidance with the pipeline's scale G then has the same effect as guidance with `scale`.
         """
         import torch
 
@@ -171,7 +171,7 @@ class Guidance(Steering):
 
 
 class NegativePrompt(Steering):
-    """Baseline that uses a negative prompt in place of the empty prompt.
+    """Baseline technique that uses a negative prompt in place of the empty prompt.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Entanglement guidance, the mitigation from BiasMap.
 
 It separates the image regions of two words: in each guided step, it reduces the overlap between the
-regions that attend to each word.
+region that attends to one word and the region that attends to the other word.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ GAMMA = 0.01
 """Strength of entropic regularization in the optimal transport that computes a mask."""
 
 ROUNDS = 20
-"""Number of iterations that balance the optimal transport."""
+"""Number of iterations for balancing the optimal transport."""
 
 PREDICTIONS = ("epsilon", "v_prediction")
 """Scheduler prediction types for which the predicted noise can be changed."""
@@ -71,7 +71,7 @@ class LayerQueries:
 
 
 class Entanglement(Steering):
-    """Guidance that reduces the overlap of the attention to a target axis's name and to a word.
+    """Guidance that reduces the overlap of two attention maps: for an axis's name, and for a word.
 
     The predicted noise changes by
 
@@ -110,13 +110,13 @@ class Entanglement(Steering):
 
     @property
     def cost(self) -> float:
-        """Relative cost, if a backward pass through the network costs as much as a forward pass."""
+        """Relative cost, assuming that a backward pass costs as much as a forward pass."""
         return 1 + 1 / self.interval_steps if self.scale else 1.0
 
     def evaluate(
         self, network: Callable[[Tensor], Tensor], sample: Tensor, call: NetworkCall
     ) -> Tensor:
-        """Return the network's outputs, changed so that guidance adds the scaled gradient."""
+        """Return the network's outputs, modified so that guidance adds the scaled gradient."""
         import torch
 
         if not self.scale or call.step % self.interval_steps:
@@ -275,7 +275,7 @@ def soft_iou(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _noise_factor(call: NetworkCall) -> float:
-    """Return the output change that changes the predicted noise by sqrt(1 - alpha_bar).
+    """Return the change in output that changes the predicted noise by sqrt(1 - alpha_bar).
 
     This change is 0 at the first step if the schedule begins with pure noise.
     """

@@ -23,23 +23,22 @@ class FairDiffusion(TargetSteering):
         o   = o_u + G (o_p - o_u) + g
 
     askew computes the quantile over the pixels of each channel. The requested value has direction
-    s_c = 1 and weight w_c = 1. If the axis has K values, each other value has s_c = -1 and w_c = 1
-    / (K
-    - 1). During the warm-up, the momentum m grows, but the edits have no effect. The outputs are
-    noise or velocities, whichever the network predicts. The default settings come from the authors'
-    script.
+    s_c = 1 and weight w_c = 1. If the axis has K values, each other value has s_c = -1 and w_c =
+    1/(K-1). During the warm-up, the momentum m accumulates, but the edits have no effect on the
+    image. The outputs are noise or velocities, whichever the network predicts. The default settings
+    come from the authors' script.
 
     Attributes
     ----------
     words
-        Text of each edit, by "AXIS=VALUE". By default, for example, "male person" for the value
-        male.
+        Text of each edit, keyed by "AXIS=VALUE". The default for the value male, for example, is
+        "male person".
     scale
         Guidance scale of the edits. 0 turns the edits off.
     threshold
         Share of each channel's pixels that an edit leaves unchanged, in [0, 1).
     warm_up
-        Share of the denoising steps that pass before the edits take effect, in [0, 1).
+        Share of the denoising steps, in [0, 1), that pass before the edits take effect.
     momentum, decay
         Weight of the momentum in g, and share of the momentum that is kept in each step.
     """

@@ -2,8 +2,8 @@
 
 The axes are chosen greedily, using the interactions between axes. Each step adds one axis: from
 then on, the prompts state its values, with their target shares. askew adds the axis for which the
-predicted mean deviation of all axes from their references is smallest. No more axes are added when
-this predicted deviation has fallen to a given bound. `askew.methods.mitigate` chooses the axes, and
+predicted mean deviation of all axes from their references is smallest. askew stops adding axes once
+this predicted deviation is at most a given bound. `askew.methods.mitigate` chooses the axes, and
 this module applies the choice. Only an abstract description of the paper's algorithm was available.
 Therefore, the choice of axes follows this description and not the paper's code.
 """
@@ -33,7 +33,7 @@ class InterMit(PromptReplacement):
     prompts
         Prompts for which the axes were chosen. Other prompts are sent unchanged.
     steps
-        The axes whose values the prompts state, in the order in which they were chosen. `targets`
+        Axes whose values the prompts state, in the order in which the axes were chosen. `targets`
         contains the target shares of these values.
     """
 
@@ -100,7 +100,7 @@ class InterMit(PromptReplacement):
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the mitigation's fields, and of all prompts that state a single value."""
+        """Digest of the mitigation's fields and of all prompts that state a single value."""
         texts = []
         for prompt in self.prompts:
             for axis in self.steps:

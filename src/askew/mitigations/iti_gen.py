@@ -2,7 +2,8 @@
 
 Each value of an axis has three tokens. They replace the prompt's end-of-text token and the two
 positions after it. If there are several axes, the sum of their values' tokens is used. Learning
-aligns the difference between two values' texts with the difference between the values' images.
+aligns the difference between the texts for two values with the difference between the images for
+these values.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ PLACES = 3
 """Number of tokens for each value of an axis."""
 
 FLOAT_BYTES = 4
-"""Number of bytes for each component of a token in a mitigation file."""
+"""Number of bytes that a mitigation file uses for each component of a token."""
 
 NEAR = 0.8
 """Cosine similarity to the prompt below which the loss pulls a learned text toward the prompt."""
@@ -55,7 +56,7 @@ RATE = 0.01
 """Learning rate, halved after a third of the epochs."""
 
 ANYBODY = "a photo of a person"
-"""Second prompt with which tokens are learned, so that they do not overfit to a single prompt."""
+"""Second prompt for learning tokens, so that the tokens do not overfit to a single prompt."""
 
 
 class ITIGen(TargetSteering):
@@ -195,7 +196,7 @@ class ITIGen(TargetSteering):
         return torch.cat(rows)
 
     def _added_tokens(self, requested: Mapping[str, str]) -> Any:
-        """Return the sum of the tokens for all requested values, an array of shape (3, width)."""
+        """Return the sum of the tokens of all requested values, of shape (3, width)."""
         return sum(
             self.table(axis)[list(self.targets[axis]).index(value)]
             for axis, value in requested.items()
@@ -464,7 +465,7 @@ class _TokenLearner:
             parameter.requires_grad_(False)
 
     def _original_vectors(self) -> Tensor:
-        """Return the unit vectors (prompts, d) of the prompts, encoded without learned tokens."""
+        """Return unit vectors of the prompts without learned tokens, of shape (prompts, d)."""
         import torch
         from torch.nn.functional import normalize
 
@@ -506,7 +507,10 @@ class _TokenLearner:
         return stream.getvalue()
 
     def learn_epoch(self, epoch: int) -> None:
-        """Run all steps of an epoch. Each step improves the tokens of one axis after another."""
+        """Run all steps of an epoch.
+
+        Each step improves the tokens of all axes, one axis at a time.
+        """
         rate = RATE * (0.5 if epoch >= EPOCHS // 3 else 1)
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
@@ -528,7 +532,7 @@ class _TokenLearner:
         optimizer.step()
 
     def _text_vectors(self, prompt: str) -> Tensor:
-        """Return the unit vectors of a prompt with the tokens of each combination of values."""
+        """Return a unit vector of a prompt for the tokens of each combination of values."""
         import torch
         from torch.nn.functional import normalize
 
@@ -539,7 +543,7 @@ class _TokenLearner:
         return normalize(self.model.text_projection(states[:, position]), dim=-1)
 
     def _mean_of_part(self, rows: NDArray[np.float32]) -> Tensor:
-        """Return the mean vector of randomly chosen images that show a value."""
+        """Return the mean vector of randomly chosen images from those that show a value."""
         import torch
 
         size = max(1, len(rows) // STEPS)

@@ -1,4 +1,4 @@
-"""Prompt policies: replace a prompt with prompts that state open attributes at given frequencies.
+"""Prompt policies: replace a prompt with prompts that state values at given frequencies.
 
 A policy works with every model that takes prompts, including hosted models. Users can call
 `PromptPolicy.draw` in their own code to get the prompts to send.
@@ -72,7 +72,7 @@ class PromptReplacement(Mitigation):
         return prompts.union(*(self.possible_prompts(prompt) for prompt in prompts))
 
     def conflict_with(self, other: Mitigation) -> str | None:
-        """Return why a mitigation conflicts with this one, such as by changing the same prompt."""
+        """Return why a mitigation conflicts with this one, for example if both change a prompt."""
         if not isinstance(other, PromptReplacement):
             return super().conflict_with(other)
         prompts = self.known_prompts()
@@ -88,7 +88,7 @@ class PromptReplacement(Mitigation):
 
 
 class PromptPolicy(PromptReplacement):
-    """Mitigation that replaces prompts with other prompts.
+    """Mitigation that replaces a prompt with the prompts of its policy.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class PromptPolicy(PromptReplacement):
 
     @property
     def requested_axes(self) -> set[str]:
-        """Names of the axes whose values are stated in the policies' prompts."""
+        """Names of the axes whose values the prompts of the policies state."""
         axes: set[str] = set()
         for policy in self.policies:
             axes.update(*(part.says for part in policy.parts))

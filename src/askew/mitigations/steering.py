@@ -2,7 +2,8 @@
 
 Several techniques can steer the same network. Techniques that replace a text are applied first,
 then techniques that change the guidance scale, then all others in the order of their contexts.
-Thus, no technique undoes another one's change, and the order of the contexts affects only rounding.
+Thus, no technique undoes the change that another technique makes, and the order of the contexts
+affects only rounding.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class TextInputs:
 
 
 def _with_first_half(rows: Tensor, row: Tensor | None) -> Tensor:
-    """Replace the first B of the 2 B `rows` with copies of `row`."""
+    """Replace the first B of the 2 B `rows` with B copies of `row`."""
     import torch
 
     if row is None:
@@ -164,7 +165,7 @@ class NetworkCall:
 class Steering(Mitigation):
     """Mitigation that steers the network of a pipeline with classifier-free guidance.
 
-    An evaluation has four steps, of which a technique overrides some: `change_texts`,
+    An evaluation has four steps, and a technique overrides some of these steps: `change_texts`,
     `further_texts`, `evaluate` and `change_outputs`. With `call.once`, a technique can keep values
     from one evaluation to the next. Each batch starts without stored values, and the images in a
     batch do not affect each other.
@@ -245,7 +246,7 @@ class Steering(Mitigation):
         Parameters
         ----------
         rescale
-            The setting guidance_rescale, which rescales the guided output to the conditional
+            The setting guidance_rescale, which rescales the guided output to match the conditional
             output.
         clip_skip
             The setting clip_skip.
@@ -305,7 +306,7 @@ class Steering(Mitigation):
         requests: Sequence[Request],
         prompts: Sequence[str] | None = None,
     ) -> Iterator[None]:
-        """In this context, let the mitigation change the pipeline's network."""
+        """Provide a context in which the mitigation changes the pipeline's network."""
         self.check_class(type(pipeline))
         network = getattr(pipeline, "unet", None) or pipeline.transformer
         steered = getattr(network.forward, "__self__", None)
@@ -396,7 +397,7 @@ class _SteeredNetwork:
 
     @contextmanager
     def joined_by(self, steering: Steering) -> Iterator[None]:
-        """In this context, let a technique steer the network."""
+        """Provide a context in which a technique steers the network."""
         entry: tuple[Steering, dict[str, object]] = (steering, {})
         self.steerings.append(entry)
         self.steerings.sort(key=lambda item: item[0].stage)

@@ -1,4 +1,4 @@
-"""Base class for recorders, which measure where in an image a model attends to a word."""
+"""Base class for recorders, which measure in which parts of an image a model attends to a word."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ class AttentionRecorder:
         Returns
         -------
         dict
-            Layer names, in order from input to output, with arrays of shape (images, tokens, h, w).
-            The name `up-2-attentions-1-transformer-1-attn2` stands for
+            Arrays of shape (images, tokens, h, w), keyed by layer name, in order from input to
+            output. The name `up-2-attentions-1-transformer-1-attn2` stands for
             up_blocks[1].attentions[0].transformer_blocks[0].attn2 of a UNet. The name `joint-1`
             stands for the first block of a transformer.
 
@@ -191,7 +191,7 @@ class AttentionRecorder:
         return True
 
     def _begin_run(self) -> bool:
-        """Check whether a new pipeline call begins; if so, discard calls that stopped in step 1."""
+        """Return True if a new call begins, and in this case drop the maps of interrupted calls."""
         if self._runs and self._pipe.scheduler.timesteps is self._timesteps:
             return False
         self._runs = [*self._finished(), {}]
@@ -209,13 +209,13 @@ def _check_choice(argument: str, value: str, accepted: Collection[str]) -> None:
 
 
 def _with_lower_case(spellings: Sequence[str]) -> list[str]:
-    """Return the spellings and their lower-case forms, because PixArt lower-cases prompts."""
+    """Return each spelling and its lower-case form, because PixArt lower-cases prompts."""
     lower_case = [spelling.lower() for spelling in spellings]
     return list(dict.fromkeys([*spellings, *lower_case]))
 
 
 def _occurrences(pieces: Sequence[str], tokens: Sequence[str]) -> Iterator[int]:
-    """Yield the positions of all tokens at which `pieces` occurs."""
+    """Yield the positions of all tokens that belong to an occurrence of `pieces`."""
     if not pieces:
         return
     for start in range(len(tokens) - len(pieces) + 1):
@@ -225,7 +225,7 @@ def _occurrences(pieces: Sequence[str], tokens: Sequence[str]) -> Iterator[int]:
 
 
 def block_names(sizes: Mapping[str, tuple[int, int]]) -> dict[str, str]:
-    """Map each layer of a network to the name of its block.
+    """Return the name of the block to which each layer of a network belongs.
 
     In a UNet, layers on the same side (down, mid or up) form a block if their maps have the same
     size. Blocks are named down-64, down-32, …, mid, …, up-64. If the maps are not square, the name

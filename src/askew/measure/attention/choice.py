@@ -1,4 +1,4 @@
-"""Choose the recorder that fits a pipeline's network."""
+"""Choose the attention recorder that fits a pipeline's network."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ PLAIN_TRANSFORMERS = (
     "SanaPipeline",
     "SanaSprintPipeline",
 )
-"""Names of pipelines whose transformer has plain cross-attention."""
+"""Names of pipelines whose transformer uses plain cross-attention."""
 
 
 def AttentionMaps(  # noqa: N802
@@ -20,7 +20,7 @@ def AttentionMaps(  # noqa: N802
     definition: str = "ovam",
     **options: Any,
 ) -> AttentionRecorder:
-    """Return a context manager in which `pipe(...)` runs while attention maps are recorded.
+    """Return a context manager that records attention maps while `pipe(...)` runs inside it.
 
     Recording does not change a single bit of the images. You can call the pipeline several times
     inside the context. The maps then cover the images from all calls. All images must have the same
@@ -59,7 +59,7 @@ def AttentionMaps(  # noqa: N802
 
 
 def _recorder_class(pipe: Any) -> type[AttentionRecorder]:
-    """Return the recorder class for this pipeline's kind of network."""
+    """Return the recorder class for the kind of network in this pipeline."""
     from askew.measure.attention.transformer import TransformerAttentionRecorder
     from askew.measure.attention.unet import (
         PlainTransformerAttentionRecorder,

@@ -1,7 +1,8 @@
-"""Tokens that were trained to attend to known regions, for concepts in attribution prompts.
+"""Tokens that stand for concepts in attribution prompts and attend to known regions.
 
-The studio has these tokens for "gender" and "race", which no caption in its training contains. Only
-attribution prompts contain the tokens, so the tokens do not affect generated images.
+The studio has these tokens for "gender" and "race" because its training captions do not contain
+these words. Only attribution prompts contain the tokens, so the tokens do not affect generated
+images.
 """
 
 from __future__ import annotations
@@ -31,17 +32,17 @@ class ConceptTokens:
         return concept.strip().lower() in self._tokens
 
     def spelling(self, concept: str) -> str:
-        """Return the token of a concept, or the concept if it has no token."""
+        """Return the token of a concept, or the concept itself if it has no token."""
         return self._tokens.get(concept.strip().lower(), concept)
 
     def identity(self, concepts: Iterable[str]) -> list[str]:
-        """Return values that change when the vector of a concept changes; none without a token."""
+        """Return a hash of the vectors, in a list; an empty list if no concept has a token."""
         if self._file is None or not any(concept in self for concept in concepts):
             return []
         return [sha256(self._file.read_bytes())]
 
     def teach(self, pipeline: Any) -> None:
-        """Add the tokens and their vectors to a pipeline, unless it has them."""
+        """Add the tokens and their vectors to a pipeline, unless it already contains them."""
         if self._file is None or pipeline.tokenizer.get_vocab().keys() >= {*self._tokens.values()}:
             return
         from safetensors.torch import load_file

@@ -31,7 +31,7 @@ TOLERANCE = 2.0
 def attribution_text(prompt: str, concept: str, against: str) -> str:
     """Return the attribution prompt "<prompt> and <concept>" (BiasMap, section 3).
 
-    If the prompt does not contain the word `against`, the word is added too. The prompt must
+    If the prompt does not contain the word `against`, this word is added, too. The prompt must
     contain the exact word: "artist" does not contain "art".
     """
     words = [concept]
@@ -59,7 +59,7 @@ class AttentionReader:
     definition, branch
         As in `AttentionMaps`.
     numbers
-        Position of each image among the prompt's images, keyed by the image's seed.
+        Position of each image among the images of the prompt, keyed by the seed of the image.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class AttentionReader:
         return [maps_by_request[request] for request in requests]
 
     def check(self) -> None:
-        """Load the model and check that its tokenizers find each word.
+        """Load the model, and check that its tokenizers find each word in the attribution prompts.
 
         Raises
         ------
@@ -197,7 +197,7 @@ def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request,
 def _vectors(
     recorders: Sequence[AttentionRecorder], words: Sequence[tuple[str, str]]
 ) -> list[Maps]:
-    """Return one vector per image that encodes the maps of all words in all layers."""
+    """Return one vector per image, which encodes the maps of all words in all layers."""
     layers: dict[str, list[Maps]] = {}
     for recorder, pair in zip(recorders, words, strict=True):
         for word in pair:

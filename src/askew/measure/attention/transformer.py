@@ -39,7 +39,7 @@ BLOCKS = {
     "joint": ("transformer_blocks", "joint_transformer_blocks"),
     "single": ("single_transformer_blocks",),
 }
-"""Names of the attributes that contain a transformer's blocks.
+"""Names of the attributes that contain the blocks of a transformer.
 
 Blocks with a separate text side come first.
 """
@@ -47,10 +47,10 @@ Blocks with a separate text side come first.
 PROJECTIONS = ("to_q", "to_k", "to_v")
 OF_TEXT = ("add_q_proj", "add_k_proj", "add_v_proj")
 MODULATIONS = ("temb", "temb_mod", "temb_mod_img", "temb_mod_txt")
-"""Arguments of blocks with a row for each image."""
+"""Names of block arguments that have a row for each image."""
 
 BEFORE_FIRST_STEP = -1
-"""Value that means that no step has been recorded yet.
+"""Value that indicates that no step has been recorded yet.
 
 It cannot be None, because the first step of a scheduler is None.
 """
@@ -76,7 +76,7 @@ class AttentionSide:
 def side(
     attn: Any, projected: Iterable[Tensor], norms: tuple[Any, Any], rotation: Tensor | None
 ) -> AttentionSide:
-    """Split queries, keys and values by head. Normalize and rotate the queries and the keys.
+    """Split queries, keys and values into heads. Normalize and rotate the queries and the keys.
 
     Parameters
     ----------
@@ -114,10 +114,10 @@ class PassiveAttention:
     Attributes
     ----------
     tokens
-        Queries, keys and values of the tokens, set by the call.
+        Queries, keys and values of the tokens, set when the object is called.
     gathered
         Result of the tokens' attention before the output projection, of shape (images, tokens,
-        heads x width), set by the call.
+        heads x width), set when the object is called.
     """
 
     tokens: AttentionSide
@@ -258,7 +258,7 @@ SHARES = {"text": shares_among_tokens, "joint": shares_among_all}
 
 
 def _attended(tokens: AttentionSide, pixels: AttentionSide) -> Tensor:
-    """Return the result of the tokens' attention to pixels and tokens."""
+    """Return the result of the tokens' attention to the pixels and to each other."""
     keys = torch.cat([pixels.keys, tokens.keys], dim=2)
     values = torch.cat([pixels.values, tokens.values], dim=2)
     by_head = functional.scaled_dot_product_attention(tokens.queries, keys, values)
@@ -451,7 +451,7 @@ class TransformerAttentionRecorder(AttentionRecorder):
     def _keep(
         self, name: str, _module: Any, args: tuple[Tensor, ...], output: Tensor | None = None
     ) -> None:
-        """Store a module's output, or its input before it runs, for the passive stream."""
+        """Store the output of a module, or the input that it receives, for the passive stream."""
         if self._call is not None:
             self._call.activations.setdefault(name, args[0] if output is None else output)
 
@@ -466,7 +466,10 @@ class TransformerAttentionRecorder(AttentionRecorder):
         self._keep("pixels", module, (args[0][..., : attn.inner_dim],))
 
     def _pass_tokens(self, name: str, block: Any, attn: Any, _args: Any, output: Any) -> None:
-        """Run a block on the tokens and add their maps, after the block has run on the image."""
+        """Run a block on the tokens and add their maps.
+
+        This happens after the block ran on the image.
+        """
         call = self._call
         if call is None:
             return
@@ -520,7 +523,7 @@ def _unbatched(places: Tensor) -> Tensor:
 
 
 def _rotation(transformer: Any, places: Tensor) -> Tensor:
-    """Return the rotation at positions. The network gives each angle twice."""
+    """Return the rotation at each position. The network's output contains each angle twice."""
     cosines, sines = transformer.pos_embed(places)
     return torch.complex(cosines[:, ::2], sines[:, ::2])
 

@@ -205,7 +205,7 @@ class PlainTransformerAttentionRecorder(UNetAttentionRecorder):
 
 
 def cross_attention(pipe: Any, middle: bool) -> list[tuple[str, _Layer]]:
-    """Return the cross-attention layers of a pipeline's UNet from input to output.
+    """Return the cross-attention layers of a pipeline's UNet, in order from input to output.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def cross_attention(pipe: Any, middle: bool) -> list[tuple[str, _Layer]]:
     Returns
     -------
     list
-        Pairs of a layer's name, as in OVAM, and the layer.
+        For each layer, its name (as in OVAM) and the layer itself.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Vectors that represent what a word means to a pipeline."""
+"""Vectors that represent the meaning of a word to a pipeline."""
 
 from typing import Any
 
