@@ -50,7 +50,7 @@ def audit(
     variant: Literal["paper", "code"] | None = None,
     **options: Unpack[AuditOptions],
 ) -> AuditResult:
-    """Audit prompts on a model, or images that you already have, for bias (TIBET).
+    """Audit a text-to-image model, or images that you already have, for bias (TIBET).
 
     Examples
     --------
@@ -119,7 +119,8 @@ def audit(
         reports neither shares nor verdicts on shares. --open-answers needs an instrument that
         generates free text, such as --vqa transformers/ID-OR-PATH.
     variant
-        Definition of the scores: as in the paper, or as in the authors' code. [default: paper]
+        Definition of the scores: paper (as in the paper), or code (as in the authors' code).
+        [default: paper]
 
     Returns
     -------

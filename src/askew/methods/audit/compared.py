@@ -49,8 +49,8 @@ def compared_plan(
         Plan fields `model` and `model_args` of the other model. A missing field keeps its value
         from the finished audit.
     decide
-        Axes that must have significant verdicts before a prompt gets no more images. By default,
-        one significant axis is enough.
+        Axes that must have significant verdicts before askew stops adding images to a prompt. By
+        default, one significant axis is enough.
     most
         Maximum number of images per prompt. By default, the number in the finished audit.
 
@@ -183,7 +183,7 @@ class PairedTrial:
 def paired_verdicts(
     plan: AuditPlan, observed: Observed, compared: Mapping[str, ObservedSet]
 ) -> tuple[PairedVerdict, ...]:
-    """Return the differences from the compared run, with verdicts; empty if there is no such run.
+    """Return the differences from the compared run, with verdicts; empty without a compared run.
 
     Parameters
     ----------

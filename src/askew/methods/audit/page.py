@@ -158,7 +158,7 @@ class AuditView:
     tibet : list of Tibet
         TIBET scores of each prompt, most biased prompt first.
     details : list of str
-        Prompts that get a section of details, in the same order.
+        Prompts that get a section of details, in the order in which the page shows them.
     others : list of SetShares
         Shares for which no TIBET scores exist: in folders of images, and on axes without
         counterfactuals.

@@ -105,7 +105,9 @@ def _sets_of_prompt(
 
 
 def _pictures(image_set: PictureSet) -> list[Picture | Missing]:
-    """Return the images of a set. Each missing image is given the set's most frequent reason.
+    """Return the images of a set.
+
+    For each missing image, the reason is assumed to be the most frequent reason in the set.
 
     The findings contain only the count of each reason per set, not the reason for each missing
     image.

@@ -70,8 +70,8 @@ class SetTexts:
     Attributes
     ----------
     columns : sequence of int
-        What each column of `rows` contains: the index of an axis, or the number of axes for the
-        caption.
+        Content of each column of `rows`: the index of the axis that the answers describe or, for
+        captions, the number of axes.
     rows : sequence of sequence of str
         Answers and caption of each image that has answers to all questions, one row per image.
     complete : array of bool, (pictures,)

@@ -36,7 +36,7 @@ from askew.types import Estimate, Missing
 
 CHOSEN_BY_SHARES = (
     "This axis was scored because the shares in the same images are biased. The score is "
-    "therefore not tested. The score describes the bias, but is no further evidence of bias."
+    "therefore not tested. The score describes the bias, but is not additional evidence of bias."
 )
 
 MOST_NAMED = 3

@@ -15,7 +15,7 @@ from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import score
 
 PARTS = ("association", "differential", "accuracy")
-"""Parts of the findings whose scores, and their changes, depend on the number of noise samples."""
+"""Parts of the findings that have scores per number of noise samples, and changes in scores."""
 
 METHOD = Method(
     name="classify",

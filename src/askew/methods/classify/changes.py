@@ -35,7 +35,7 @@ def sample_changes(
     by_samples : sequence of ClassDecisions
         Decisions between the target classes, in order of increasing number of noise samples.
     hits : sequence of Hits
-        Images classified correctly, in order of increasing number of noise samples.
+        Whether images are classified correctly, in order of increasing number of noise samples.
     scoring : Scoring
         Settings of the intervals.
 

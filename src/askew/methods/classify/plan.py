@@ -32,7 +32,7 @@ TARGETS = {"male-dominated": MALE_DOMINATED, "female-dominated": FEMALE_DOMINATE
 NONE = "none"
 GENDER = "gender"
 LIGHTER: Mapping[str, object] = {"images": 24, "samples": (1, 10, 40), "template": "a photo of {}"}
-"""Settings for the studio that differ from the paper.
+"""Settings for the studio, where they differ from the paper's settings.
 
 They suit a laptop and the wording of the studio's captions.
 """
@@ -172,8 +172,8 @@ def plan_classification(
     vqa : sequence of str
         Names of instruments. The first instrument checks the input images.
     **settings : object
-        Other fields of the plan. Their defaults are the values in the paper; with the studio, they
-        are the studio's values.
+        Other fields of the plan. Their defaults are the paper's values or, for the studio, values
+        that suit the studio.
 
     Returns
     -------

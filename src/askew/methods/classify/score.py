@@ -27,7 +27,7 @@ from askew.stats.clustered import clustered_rate
 from askew.types import Estimate, Missing
 
 SKEWED = 0.75
-"""A pair is skewed if more than this share of a group's images gets one class (tables 6 and 7)."""
+"""A pair is skewed if one class gets more than this share of a group's images (tables 6, 7)."""
 
 NO_TRUTH = Missing("not_asked", "the true class is unknown")
 

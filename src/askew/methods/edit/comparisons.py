@@ -153,7 +153,7 @@ def pooled(data: EditData) -> tuple[PooledChange, ...]:
 
 
 def _groups_by_value(groups: Sequence[EditedGroup], axis: str) -> dict[str, list[EditedGroup]]:
-    """Return the groups, keyed by the value in their names; empty if there is only one value."""
+    """Return the groups, keyed by the value in their names; empty unless several values occur."""
     by_value: dict[str, list[EditedGroup]] = {}
     for group in groups:
         value = stated_value(group.name, axis)

@@ -31,7 +31,7 @@ The name is part of the keys under which resized images are stored.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditPictureRequest(PictureRequest):
-    """Request to make an image from another image.
+    """Request for an image that is made from another image.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Section of the page on average faces ("downstream" paper, figures 1, 14, 15, tables 1 to 3)."""
+"""Build the section on average faces ("downstream" paper, figures 1, 14, 15, tables 1 to 3)."""
 
 from collections.abc import Iterator
 

@@ -201,7 +201,7 @@ class PooledChange:
     Attributes
     ----------
     axis, value : str
-        The stated value.
+        The axis, and the value that the names state.
     groups : tuple of str
         Names of the groups.
     targets : str

@@ -214,7 +214,7 @@ def _warnings(plan: EditPlan, tools: EditTools) -> list[str]:
     warnings = []
     if plan.skin == "rule":
         warnings.append(
-            "skin is detected by color anywhere in the image. Walls and clothes with a skin "
+            "skin is detected by color anywhere in the image. Walls and clothes of the same "
             "color count as skin, so skin tones cannot be compared between groups. Use --skin "
             "geometry, which measures the cheeks of detected faces"
         )

@@ -69,7 +69,7 @@ def gender_sentence(
     entries : sequence of Editing
         Scores of all groups, for one set of edit prompts and one strength.
     contrasts : sequence of Contrast
-        Differences between conditions, among them those between groups.
+        Differences between conditions, including differences between groups.
     unchanged : sequence of str
         Names of all sets of edit prompts for which no group changes significantly.
 

@@ -159,7 +159,7 @@ def plan_editing(
     plan = EditPlan.checked(data, "this request")
     if LABELS in plan.vqa:
         raise UsageError(
-            "--vqa labels cannot label edits, because they are new images. Use --vqa studio or "
+            "--vqa labels cannot label edits, because edits are new images. Use --vqa studio or "
             "--vqa clip/ID"
         )
     return plan

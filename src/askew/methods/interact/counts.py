@@ -40,7 +40,7 @@ class GraphCounts:
         For each source and target axis, the counts of answers about the target axis in the images
         of the source axis's K counterfactual sets.
     missing : mapping of str to int
-        For each axis, the number of images in all sets that have no answer.
+        For each axis, the number of images that have no answer, summed over all sets.
     """
 
     axes: tuple[GraphAxis, ...]
@@ -155,7 +155,7 @@ def _counterfactual_counts(
 
 
 def _missing_answers(sets: Sequence[ObservedSet], axis: AxisPlan, instrument: str) -> int:
-    """Count the images in all sets that have no answer about an axis."""
+    """Count the images without an answer about an axis, in all sets together."""
     asked = axis.axis()
     return sum(sum(observed.missing(instrument, asked).values()) for observed in sets)
 

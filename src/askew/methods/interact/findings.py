@@ -152,7 +152,7 @@ class RecordedCounts:
         For each source and target, the counts of answers: one row per counterfactual prompt of the
         source.
     missing : mapping of str to int
-        For each target, the number of images in all sets that have no answer.
+        For each target, the number of images that have no answer, summed over all sets.
     """
 
     initial: Mapping[str, CountRow]
@@ -226,7 +226,7 @@ class Graph:
 
     @property
     def determined(self) -> list[Edge]:
-        """Pairs of different axes whose direction is determined, strongest first."""
+        """Pairs of different axes with a determined effect, strongest effect first."""
         return _strongest_first(
             edge for edge in self.edges if not edge.direct and edge.effect != "changed"
         )

@@ -83,7 +83,7 @@ def _note(findings: InteractionFindings) -> str:
 
 
 def _graph_sections(findings: InteractionFindings, media: Media) -> Iterator[b.Section]:
-    """Yield one section for a single prompt, or a section on all prompts and one on each prompt."""
+    """Yield a section per prompt, after a section on all prompts together if there are several."""
     first, *single_prompts = findings.biasconnect
     if not single_prompts:
         yield b.Section("Effects between axes", _graph(findings, media, first))

@@ -49,7 +49,7 @@ def map(
     concept
         Word to map. The prompt need not contain it. May be given more than once.
     against
-        Word in the prompts with which the concepts are compared, such as nurse.
+        Word that askew compares with the concepts, such as nurse.
     professions
         Add the paper's 20 professions, each with the paper's prompt.
     profession
@@ -60,8 +60,8 @@ def map(
     images
         Number of images per prompt. [default: 24, or the number that the model suggests]
     baseline_run
-        Folder of a finished run. All models are compared with the model of that run, used with the
-        settings in that run.
+        Folder of a finished run. askew compares all models with the model of that run, using the
+        settings of that run.
     threshold
         How the threshold of the masks is defined: percentile, max or minmax. [default: percentile]
     tau

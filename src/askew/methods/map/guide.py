@@ -88,7 +88,7 @@ def _source(findings: MapFindings, layers: set[str]) -> str:
 
 def _map_formula(findings: MapFindings, layers: set[str]) -> tuple[str, str]:
     """Return a label and the formula by which a map is computed."""
-    resized = "each layer is resized to the largest layer by bilinear interpolation"
+    resized = "each layer is resized to the size of the largest layer by bilinear interpolation"
     if MIDDLE in layers:
         resized += "; the sum leaves out the middle block"
     if findings.plan.definition == "output":

@@ -189,7 +189,7 @@ class _Overlay:
         return float(iou(first, second))
 
     def large(self) -> tuple[b.Thumbnail, b.Thumbnail]:
-        """Return two shots: the image, and the image overlaid with its masks."""
+        """Return two thumbnails: the image, and the image overlaid with its masks."""
         image = b.Thumbnail(self.image, self.label, "as generated")
         return image, self._masks(self.maps.total(), "masks of both words")
 

@@ -27,7 +27,7 @@ PROFESSIONS = tuple(
 """Professions of the paper's tables 3 to 6."""
 
 AXES: Mapping[str, str] = {"race": "ethnicity", "sex": "gender"}
-"""Name of the axis for each concept whose axis has another name."""
+"""Axes of concepts whose name differs from the name of their axis."""
 
 DEFAULT_IMAGES = 24
 

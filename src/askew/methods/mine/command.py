@@ -101,7 +101,7 @@ def mine(
     plan
         TOML file with the plan to run, such as the plan.toml of an earlier run.
     objective
-        Score by which prompts are selected. skew: deviation of the shares of --axes from equal
+        Score by which prompts are selected. skew: deviation of the shares on --axes from equal
         shares. eq1: the paper's score. eq1-corrected: the paper's score minus its value expected by
         chance. color:red: distance from a color. module:function: a function of (prompt, images),
         which the search minimizes. [default: skew]

@@ -180,7 +180,7 @@ class MineTheGap:
     objective
         Objective of the searches.
     best, history
-        Best prompts and iterations of all mined searches.
+        Best prompts and iterations of all searches that mutate prompts.
     random
         Results of random searches; None if there are no random searches.
     missed

@@ -63,10 +63,10 @@ MINING = "mining"
 """Name of the search that selects and mutates prompts, as opposed to random search."""
 
 UNKNOWN_WORD_PROMPT = "a photo of a xqzzy"
-"""Prompt with a word that no model knows, to find out whether a model reports unknown words."""
+"""Prompt with a word that no model knows. It shows whether a model reports unknown words."""
 
 SearchFunction = Callable[[Writer, Evaluate, Evolution, Seeds], list[Candidate]]
-"""Function that searches for prompts, such as `evolve` with a function that learns."""
+"""Function that searches for prompts, such as `evolve`."""
 
 
 @dataclass(frozen=True, slots=True)

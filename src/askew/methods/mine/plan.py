@@ -103,8 +103,8 @@ class ScoredPlan(RunPlan):
 class MinePlan(ScoredPlan):
     """Plan of a search for biased prompts (MineTheGap). The default sizes are those of the paper.
 
-    The fields are the options of `askew mine`. The default objective is skew, for which the
-    defaults are fewer images per prompt and learned selection. If all its axes are about people,
+    The fields are the options of `askew mine`. The default objective is skew. With this objective,
+    the defaults are fewer images per prompt and learned selection. If all axes are about people,
     the default topic is people.
 
     Attributes
@@ -181,7 +181,7 @@ class MinePlan(ScoredPlan):
 
     @property
     def winners(self) -> int:
-        """Total number of best prompts from all mined searches."""
+        """Total number of best prompts from all searches that mutate prompts."""
         return self.runs * self.top
 
     @property

@@ -34,7 +34,7 @@ class AxisChange:
     change : Estimate or Missing
         Debiased deviation after minus before. Negative: closer to the target.
     by_others : mapping of instrument to Estimate or Missing
-        `change`, based on the labels of the other instruments.
+        `change`, computed from the labels of each of the other instruments.
     predicted : Estimate, Missing or None
         Deviation under the policy, as predicted from the planning images. None without a policy.
     followed : Estimate, Missing or None
@@ -73,7 +73,7 @@ class AxisChange:
 
     @property
     def rose(self) -> bool:
-        """True if the axis deviates significantly more from its target."""
+        """True if the axis deviates significantly more from its target than before mitigation."""
         return is_significant_change(self.change)
 
 
