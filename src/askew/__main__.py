@@ -1,4 +1,4 @@
-"""Entry point of the command line. It handles failing streams, signals and the exit code.
+"""Entry point of the command line. This module handles failing streams, signals and the exit code.
 
 `askew` and `python -m askew` start here, before slow imports.
 """

@@ -29,7 +29,7 @@ ExportFormat = Literal["csv", "parquet", "json", "markdown", "png", "svg", "pdf"
 IMAGE_FORMATS = ("png", "svg", "pdf")
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Characters with which a formula in a spreadsheet cell can begin."""
+"""Characters that can begin a formula in a spreadsheet cell."""
 
 PLACES = ("prompt", "model", "axis", "set", "value")
 

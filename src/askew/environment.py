@@ -64,8 +64,8 @@ def package_versions() -> Mapping[str, str]:
 def threads() -> int:
     """Return the number of threads that numeric code uses.
 
-    This is PyTorch's number of threads if PyTorch is loaded, or else OMP_NUM_THREADS if it is set,
-    or else the number of CPUs.
+    The result is PyTorch's number of threads if PyTorch is loaded, or else OMP_NUM_THREADS if it is
+    set, or else the number of CPUs.
     """
     torch = sys.modules.get("torch")
     if torch is not None:

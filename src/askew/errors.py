@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from importlib.util import find_spec
 
 RESUME = "Finished work is kept. Repeat the command to continue"
-"""The last sentence in errors that end a run."""
+"""Last sentences of messages about errors that end a run."""
 
 STOPPED = f"stopped. {RESUME}"
 """Message shown after Ctrl-C if the number of finished images is unknown."""

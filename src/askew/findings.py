@@ -41,7 +41,7 @@ RESULTS_FILE = "results.json"
 FORMAT = 6
 """Version number of the format of results.json.
 
-It increases when askew can no longer read older files.
+This number increases when askew can no longer read older files.
 """
 
 Seed = Annotated[
@@ -315,8 +315,8 @@ def with_q(node: T, family: Callable[[Address], Hashable]) -> T:
     node
         The findings.
     family
-        Function that returns the family of tests to which an estimate's address belongs. All tests
-        in a family are corrected together. A test whose family is None has no q-value.
+        Function that takes the address of an estimate, and returns the estimate's family of tests.
+        All tests in a family are corrected together. A test whose family is None has no q-value.
     """
     q_values: dict[Address, float] = {}
     families = grouped(scored(node), lambda located: family(located.address))
@@ -541,8 +541,8 @@ def _identifying_fields(node: object, identifying: Mapping[str, bool]) -> Mappin
 def _annotations(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
     """Return two dictionaries with the annotations of a record's fields, keyed by field name.
 
-    The first dictionary states what the keys of a field's mapping are called. The second states
-    whether a field identifies its entry. A field without an annotation is omitted.
+    The first dictionary states what the keys of a field's mapping are called. The second dictionary
+    states whether a field identifies its entry. A field without an annotation is omitted.
     """
     key_names = {}
     identifying = {}

@@ -48,7 +48,7 @@ SILENCES = 2
 LARGEST = 2**25
 """Maximum size of a response in bytes (32 MB)."""
 DEADLINE = 5.0
-"""Maximum time for a complete answer, as a multiple of the timeout."""
+"""Maximum time for a complete response, as a multiple of the timeout."""
 LONGEST_MESSAGE = 300
 """Maximum number of characters that askew quotes from a server's message."""
 LONGEST_PAUSE = 120.0
@@ -105,7 +105,7 @@ class Server:
         each request. Error messages show the address without the query and the password.
     timeout
         Number of seconds, above 0, after which a request fails if the server sends no data. A
-        complete answer may take `DEADLINE` times as long.
+        complete response may take `DEADLINE` times as long.
     attempts
         Maximum number of times that a request is sent, at least 1.
 
@@ -150,7 +150,7 @@ class Server:
     def chat(
         self, is_final: Callable[[ServerError], bool] = _never, **fields: Any
     ) -> ChatCompletion:
-        """Send a conversation and return the server's answer.
+        """Send a conversation and return the server's response.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class Server:
         Returns
         -------
         ChatCompletion
-            The answer, which is not checked. A field may be missing or have another type.
+            The response, which askew does not check. A field may be missing or have another type.
 
         Raises
         ------
@@ -176,7 +176,7 @@ class Server:
         return answer
 
     def image(self, **fields: Any) -> ImagesResponse:
-        """Request one image and return the server's answer.
+        """Request one image and return the server's response.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class Server:
         Returns
         -------
         ImagesResponse
-            The answer, which is not checked. A field may be missing or have another type.
+            The response, which askew does not check. A field may be missing or have another type.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class Server:
         return self._repeated(self._client.images.generate, fields)
 
     def edit(self, **fields: Any) -> ImagesResponse:
-        """Request one edit of an image and return the server's answer. See `image`."""
+        """Request one edit of an image and return the server's response. See `image`."""
         return self._repeated(self._client.images.edit, fields)
 
     def _repeated(
@@ -206,7 +206,7 @@ class Server:
         fields: dict[str, Any],
         is_final: Callable[[ServerError], bool] = _never,
     ) -> T:
-        """Send a request, repeat it after temporary failures, and return the answer."""
+        """Send a request, repeat it after temporary failures, and return the response."""
         attempt = 1
         while True:
             try:
@@ -235,7 +235,7 @@ class Server:
         return pause if pause <= LONGEST_PAUSE else None
 
     def _checked(self, create: Callable[..., T | str], fields: dict[str, Any], attempt: int) -> T:
-        """Send a request once and return the answer, or raise ServerError."""
+        """Send a request once and return the response, or raise ServerError."""
         try:
             answer = create(**fields, extra_headers=self._headers())
         except openai.APIStatusError as error:
@@ -399,7 +399,7 @@ def pause_after(status: int, headers: Mapping[str, str], attempt: int) -> float 
     status
         Status of the answer.
     headers
-        Headers of the answer, which may request a pause.
+        Headers of the response, which may request a pause.
     attempt
         Number of the failed attempt, starting at 1.
 
@@ -517,20 +517,20 @@ class PermanentFailure(BaseException):
 
 
 class BoundedClient(openai.DefaultHttpxClient):
-    """HTTP client that limits the time a server may take and the size of its answers.
+    """HTTP client that limits how long a server may take and how large its responses may be.
 
     Attributes
     ----------
     deadline
-        Maximum number of seconds until an answer must be complete.
+        Maximum number of seconds until a response must be complete.
     """
 
     deadline = 600.0
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Send a request and return the complete answer.
+        """Send a request and return the complete response.
 
-        A separate thread receives the answer, since a server may be too slow to send even the
+        A separate thread receives the response, since a server may be too slow to send even the
         headers.
         """
         answer = finished_within(self.deadline + 1, lambda: self._answer(request, **options))
@@ -539,7 +539,7 @@ class BoundedClient(openai.DefaultHttpxClient):
         return answer.result()
 
     def _answer(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Send a request and return the complete answer, if the server sends headers in time."""
+        """Send a request and return the complete response, if the server sends headers in time."""
         begun = time.monotonic()
         try:
             response = super().send(request, **{**options, "stream": True})
@@ -550,7 +550,7 @@ class BoundedClient(openai.DefaultHttpxClient):
                 raise
             raise PermanentFailure(
                 f"has a certificate that cannot be verified ({reason}); check the address, or set "
-                "the environment variable SSL_CERT_FILE to the certificate of the server's authority"
+                "the environment variable SSL_CERT_FILE to the server's CA certificate"
             ) from error
         return httpx2.Response(
             response.status_code,
@@ -570,9 +570,9 @@ def _certificate_fault(error: BaseException | None) -> str | None:
 
 
 def _readable(content: bytes, is_success: bool) -> bytes:
-    """Return content that OpenAI's client can parse. An unreadable error becomes empty content.
+    """Return content that OpenAI's client can parse. For an unreadable error, the content is empty.
 
-    Raises PermanentFailure if a successful answer is nested too deeply or contains integers that
+    Raises PermanentFailure if a successful response is nested too deeply or contains integers that
     are too long.
     """
     try:
@@ -587,9 +587,9 @@ def _readable(content: bytes, is_success: bool) -> bytes:
 
 
 def _bounded_content(response: httpx2.Response, begun: float, deadline: float) -> bytes:
-    """Return the bytes of an answer, and enforce the limits on time and size.
+    """Return the bytes of a response, and enforce the limits on time and size.
 
-    Raises PermanentFailure if an answer is compressed, too long or not complete in time.
+    Raises PermanentFailure if a response is compressed, too long or not complete in time.
     """
     packing = response.headers.get("content-encoding", "identity")
     if packing != "identity":

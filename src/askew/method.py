@@ -91,16 +91,16 @@ class Method(Generic[P, G, F, R_co]):
     gather
         Function that obtains images, answers and vectors through a run.
     score
-        Pure function that computes the findings from the plan, the gathered data and the head of
-        the results, with which the findings begin.
+        Pure function that computes the findings from the plan, the gathered data and the initial
+        fields of the results.
     page
         Function that returns the content of the report.
     result
         Class of the result in Python. A subclass of `Result` may add shortcuts to the method's
         scores.
     version
-        Version of the method. It increases when the same plan and images would yield different
-        numbers. Finished runs are then scored again.
+        Version of the method. This number increases when the same plan and images would yield
+        different numbers. Finished runs are then scored again.
     label
         Function that returns a short description of the plan for the name of the run folder.
     scores
@@ -139,8 +139,8 @@ class Method(Generic[P, G, F, R_co]):
         kind
             TypedDict of the shared options that the command accepts.
         build
-            Function that builds the plan from the request. It is called only if there is no plan
-            file.
+            Function that builds the plan from the request. askew calls this function only if there
+            is no plan file.
         plan
             Path of a plan file.
         read

@@ -206,7 +206,7 @@ class RunOptions(TypedDict, total=False):
     store: Annotated[
         PathOption,
         _run_option(
-            help="Store for images and answers, which runs share. [default: .askew next to the "
+            help="Store for images and answers, shared between runs. [default: .askew next to the "
             "run folder]",
         ),
     ]
@@ -232,7 +232,7 @@ class RunOptions(TypedDict, total=False):
         int | None,
         _run_option(
             help="Number of workers for --engine. [default: 4 threads; with ray, one per GPU, "
-            "or one per CPU without GPUs]"
+            "or one per CPU if there are no GPUs]"
         ),
     ]
     gpus_per_worker: Annotated[
@@ -522,8 +522,7 @@ class SourceOptions(ManifestOptions, total=False):
     sources: Annotated[
         str | None,
         _image_option(
-            help="Source of the groups' images, which is folder/PATH or a model. [default: the "
-            "model]",
+            help="Source of the groups' images: folder/PATH or a model. [default: the model]",
         ),
     ]
     sources_args: Annotated[
@@ -690,8 +689,8 @@ class ProposalContext:
     def of(cls, options: Mapping[str, object]) -> "ProposalContext":
         """Return the language model's settings and cache for a request.
 
-        Answers are cached in the store, whose folder is already known when the run folder has no
-        name yet.
+        Answers are cached in the store. The store's folder is known before the run folder has a
+        name.
         """
         from askew.store.completions import Completions
         from askew.store.store import default_store
@@ -764,7 +763,7 @@ def run_options(options: Mapping[str, object]) -> RunOptions:
 
 
 def only_plan(options: Mapping[str, object], **request: object) -> None:
-    """Check that no option is given whose value the plan file already determines.
+    """Check that no option sets a value that the plan file already determines.
 
     Parameters
     ----------

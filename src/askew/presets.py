@@ -64,8 +64,8 @@ def presets() -> Mapping[str, Preset]:
 def with_preset(name: str | None, chosen: PlanFields) -> PlanFields:
     """Return the plan fields that a user chose, and the preset's values for all other fields.
 
-    If the user chose a model, the preset's model settings are not used. If not, the user's model
-    settings are added to the preset's model settings.
+    If the user chose a model, the preset's model settings are not used. If the user chose no model,
+    the user's model settings are added to the preset's settings.
 
     Raises
     ------

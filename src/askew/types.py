@@ -232,8 +232,8 @@ class Axis:
     name : str
         Name of the axis.
     values : tuple of str
-        Values of the axis. They are empty for some axes that a language model proposed with open
-        answers.
+        Values of the axis. The tuple is empty for some axes that a language model proposed with
+        open answers.
     kind : str
         "societal" or "incidental".
     scale : str

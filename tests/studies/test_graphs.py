@@ -214,7 +214,7 @@ def axes_with(change: Callable[[GraphAxis], GraphAxis]) -> InteractionFindings:
     ("part", "value", "reason"),
     [
         ("reference", (0.3, 0.7), "gender has a different reference"),
-        ("distance", "values", "gender has a different reference or a different distance"),
+        ("distance", "values", "gender has a different reference or a different distance measure"),
         ("known_errors", ((90, 10), (20, 80)), "gender are corrected in only one of the two runs"),
         ("counterfactuals", ("female", "male"), "gender has different values"),
         ("values", ("men", "women"), "gender has different values"),

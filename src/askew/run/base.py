@@ -178,7 +178,7 @@ NO_RESUME = (
 
 @contextmanager
 def provider(name: str, activity: str) -> Iterator[None]:
-    """Convert any exception from a provider into a ModelError whose message names the activity."""
+    """Convert any exception from a provider into a ModelError that states which activity failed."""
     try:
         yield
     except AskewError:
@@ -325,8 +325,8 @@ class Run(Protocol):
     ) -> T:
         """Return the result of `flow`, whose work depends on earlier answers.
 
-        A run that only counts work does not call `flow`. It counts `at_most` as an upper bound on
-        the work for `task`, and returns `otherwise`.
+        A run that only counts work does not call `flow`. Such a run counts `at_most` as an upper
+        bound on the work for `task`, and returns `otherwise`.
 
         Parameters
         ----------

@@ -141,7 +141,7 @@ class Budget:
         return self.seconds is not None and elapsed + self._longest > self.seconds
 
     def error(self) -> RunError:
-        """Return the error that reports that the budget is used up."""
+        """Return the error to raise if the budget is used up."""
         return RunError(f"the budget of {self.text} is used up. {RESUME}")
 
     def finish_part(self, begun: float) -> None:

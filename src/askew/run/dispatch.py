@@ -167,7 +167,7 @@ class Dispatcher:
             left = busy
 
     def _report_wait(self, wait: "Wait", names: tuple[str, ...]) -> None:
-        """Report for which process this run is waiting. Each process is reported only once."""
+        """Report which process this run is waiting for. Each process is reported only once."""
         seconds = time.monotonic() - wait.begun
         process = self.store.holder(*names)
         if seconds < PATIENCE or process in wait.reported:
@@ -297,7 +297,7 @@ class Pass(Generic[Part]):
 
 
 def wait_sentence(process: int | None, seconds: float) -> str:
-    """Return a sentence that states for which process a run is waiting and what the user can do.
+    """Return a sentence that states which process a run is waiting for, and what the user can do.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ SHOWN = 200
 
 @dataclass(slots=True)
 class ListedImages:
-    """Images from a hosted model for which a list price is known.
+    """Images from a hosted model whose list price is known.
 
     Attributes
     ----------

@@ -36,9 +36,10 @@ class Work:
         Number of pairs of an image and an embedder, and number of these pairs without a stored
         vector.
     embedder_calls
-        Number of calls to embedders, without the calls that instruments need to answer questions.
+        Number of calls to embedders, excluding the calls that instruments need to answer questions.
     evaluations, evaluations_left
-        Maximum number of network evaluations needed for denoising errors, and number that remain.
+        Maximum number of network evaluations needed to compute denoising errors, and number of
+        these evaluations that remain.
     """
 
     prompts: int = 0

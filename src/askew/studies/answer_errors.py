@@ -1,11 +1,11 @@
 """Simulate errors in answers and captions, and compute association scores from the result.
 
-TIBET (section 5.3, figure 5c) simulates errors that are independent across images. Here, the errors
-are also independent across questions, and a caption is treated as the answer to an additional
-question. If a question has a list of values, a wrong answer is any other value from the list. A
-wrong caption, or a wrong answer to an open question, is any other text that the instrument gave for
-an image of the same prompt. After introducing the errors, askew extracts concepts and merges
-synonyms again.
+TIBET (section 5.3, figure 5c) simulates errors that are independent across images. In askew, the
+errors are also independent across questions, and a caption is treated as the answer to an
+additional question. If a question has a list of values, a wrong answer is any other value from the
+list. A wrong caption, or a wrong answer to an open question, is any other text that the instrument
+gave for an image of the same prompt. After introducing the errors, askew extracts concepts and
+merges synonyms again.
 """
 
 from collections.abc import Mapping, Sequence

@@ -76,7 +76,7 @@ def corrected_findings(result: AuditResult, labels: HandLabels) -> AuditFindings
 def _known_errors(findings: AuditFindings) -> Errors:
     """Return the counts of labeling errors that an audit used to test shares.
 
-    Among askew's instruments, only those of the studio report their errors. Other instruments are
+    Of askew's instruments, only the studio instruments report their errors. Other instruments are
     not loaded, because loading their networks takes a long time.
     """
     instruments = {}

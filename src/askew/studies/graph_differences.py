@@ -69,8 +69,8 @@ class AssociationChange:
     source, target : str
         Names of the two axes.
     first_edge, later_edge : bool
-        True if the pair is an edge in the first run, and in the later run, respectively. Both are
-        determined with the chi-squared test and the first run's rule for edges.
+        Whether the pair is an edge in the first run and in the later run. Edges are determined with
+        the chi-squared test and the first run's rule for edges.
     first_v, later_v : float
         Cramér's V in the first run and in the later run, in [0, 1].
     p, q : float
@@ -367,7 +367,7 @@ def _deviation_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
     if axis.open or other.open:
         return None
     if axis.distance != other.distance or not np.allclose(axis.reference, other.reference):
-        return f"{axis.name} has a different reference or a different distance"
+        return f"{axis.name} has a different reference or a different distance measure"
     if (axis.known_errors is None) != (other.known_errors is None):
         return f"labeling errors on {axis.name} are corrected in only one of the two runs"
     return None

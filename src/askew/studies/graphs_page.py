@@ -32,8 +32,8 @@ READING = b.Paragraph(
         "page (Benjamini and Hochberg). V tends to be larger if there are few images.",
         "Sensitivities depend on the reference. Differences in sensitivity are relative to the "
         "first run. The intervals for these differences combine the intervals of both runs as in "
-        "Newcombe's method, and are simultaneous for all pairs on this page. They ignore the "
-        "slight correlation between runs that have the same seeds.",
+        "Newcombe's method, and are simultaneous for all pairs on this page. The intervals "
+        "ignore the slight correlation between runs that have the same seeds.",
         PERCEIVED,
     )
 )

@@ -93,7 +93,7 @@ class ErrorRate:
     cas, mad, wasserstein, standard_deviation : E
         Mean change in each of these scores.
     nearest_kept : E
-        Share of simulations in which the value with the largest CAS stays the same. This is a mean
+        Share of simulations in which the value with the largest CAS stays the same, averaged
         over axes.
     largest_kept : E
         Share of simulations in which the axis with the largest MAD stays the same.

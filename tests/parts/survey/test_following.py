@@ -55,8 +55,16 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     ("name", "verdict", "warning"),
     [
         ("followed", "followed", None),
-        ("swapped", "less_than_by_chance", "follow the mitigation less often than by chance"),
-        ("ignored", "fewer_than_asked", "male significantly less often than the mitigation asks"),
+        (
+            "swapped",
+            "less_than_by_chance",
+            "follow the mitigation less often than expected by chance",
+        ),
+        (
+            "ignored",
+            "fewer_than_asked",
+            "male significantly less often than the mitigation requests",
+        ),
     ],
 )
 def test_an_audit_compares_labels_with_requests(

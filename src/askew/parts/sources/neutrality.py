@@ -17,7 +17,7 @@ from askew.studio.caption import NO_OCCUPATION, parse
 from askew.types import Estimate, Missing, Picture, Question
 
 OCCUPATION = Question(table_question("occupation"), (), "occupation")
-"""Question from whose answers askew infers whether an input image already shows a target."""
+"""Question that askew asks to find out whether an input image already shows a target."""
 
 TOLERATED_SHARE = 0.05
 """A group is not neutral if the interval for its share lies entirely above this share."""
@@ -82,7 +82,7 @@ def _neutrality_of(
 
 
 def occupation_question(vqa: VQA, targets: Sequence[str]) -> Question:
-    """Return the question from whose answers askew infers whether an image shows a target.
+    """Return the question that askew asks to find out whether an image shows a target.
 
     The question is open-ended. For an instrument that can only choose, the options are the targets
     and "none".

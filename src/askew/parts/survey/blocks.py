@@ -65,7 +65,7 @@ def folded(
     most
         Maximum number of groups that stay visible.
     rest
-        Caption of the collapsed chart. By default, it is derived from `caption`.
+        Caption of the collapsed chart. By default, this caption is derived from `caption`.
     """
     value = common_value(groups)
     if groups[:most]:

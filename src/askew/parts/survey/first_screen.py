@@ -309,7 +309,7 @@ def _strips(
 
 
 def common_start(texts: Sequence[str]) -> str:
-    """Return the words with which all texts begin.
+    """Return the words that all texts begin with.
 
     Parameters
     ----------

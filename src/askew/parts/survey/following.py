@@ -32,8 +32,8 @@ Targets = Mapping[str, Mapping[str, float]]
 """For each axis, the target share of each value."""
 
 WARNED: Mapping[Verdict, str] = {
-    "less_than_by_chance": "follow the mitigation less often than by chance",
-    "no_more_than_by_chance": "do not follow the mitigation more often than by chance",
+    "less_than_by_chance": "follow the mitigation less often than expected by chance",
+    "no_more_than_by_chance": "do not follow the mitigation more often than expected by chance",
     "fewer_than_asked": "show {values} significantly less often than the mitigation requests",
 }
 

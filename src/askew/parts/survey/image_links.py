@@ -11,7 +11,7 @@ from askew.types import Missing
 
 
 def image_query(entry: SetShares, value: str = "") -> ImageQuery:
-    """Return a query for all images of a set, or for those with the label `value`."""
+    """Return a query for all images of a set, or only for images with the label `value`."""
     return ImageQuery(
         prompt="" if isinstance(entry, SharesOverPrompts) else entry.prompt,
         set=entry.set,

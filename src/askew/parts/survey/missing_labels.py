@@ -37,8 +37,8 @@ class MissingLabels(MissingPictures):
     labeled : str
         Axis on which labels are missing.
     truth : str or None
-        Name of the human labels by which the images are compared. None if image sets or prompts are
-        compared.
+        Name of the human labels that define the groups of images to compare. None if image sets or
+        prompts are compared.
     """
 
     instrument: str

@@ -43,7 +43,7 @@ class MissingPictures:
     prompt : str or None
         Prompt of the sets.
     axis : str
-        Axis by whose values the sets differ.
+        Axis whose values distinguish the sets.
     counts : mapping of value to MissingCount
         Missing and planned images of each set.
     chi2, dof, p, cramers_v : float

@@ -9,7 +9,7 @@ from askew.types import Axis, Question
 
 
 def with_open_question(axis: Axis) -> Axis:
-    """Return the axis without values, with TIBET's question instead of its own questions."""
+    """Return the axis without values, and with TIBET's question as its only question."""
     question = Question(table_question(axis.name), (), axis.name)
     return replace(axis, values=(), questions=(question,))
 

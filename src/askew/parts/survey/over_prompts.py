@@ -219,7 +219,7 @@ def _pairs(
 
 
 def _difference(pairs: Sequence[tuple[SetShares, SetShares]], scoring: Scoring) -> SharesDifference:
-    """Return the shares of the second condition minus the shares of the first."""
+    """Return the differences in shares between two conditions (second minus first)."""
     first = [before for before, _ in pairs]
     second = [after for _, after in pairs]
     values = list(first[0].counts)

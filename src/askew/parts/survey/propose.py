@@ -224,7 +224,7 @@ def _report_failures(
 
 
 def _with_questions(prompt: PromptPlan, asked: Callable[[Axis], Axis]) -> PromptPlan:
-    """Return the prompt with the questions about each axis replaced by those from `asked`."""
+    """Return the prompt with each axis's questions replaced by the questions from `asked`."""
     axes = [AxisPlan.of(asked(axis.axis()), axis.counterfactuals) for axis in prompt.axes]
     return PromptPlan.of(prompt.text, axes)
 

@@ -15,8 +15,9 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
 from askew.types import Estimate, Missing
 
 LIMITS = (
-    "The reference is uniform unless the plan contains another. It serves only as a point of "
-    "comparison. Which shares are right depends on what the images are used for.",
+    "The reference is uniform unless the plan specifies another reference. The reference serves "
+    "only as a point of comparison. Which shares are right depends on what the images are used "
+    "for.",
 )
 """Limits of scores of shares."""
 

@@ -161,7 +161,7 @@ class SetShares:
 
 @record
 class SharesDifference:
-    """Difference between two sets: shares and deviation of the second set minus those of the first.
+    """Differences in shares and deviation between two image sets (second minus first).
 
     Attributes
     ----------

@@ -221,7 +221,7 @@ def with_verdicts(
 
 
 def _with_q_values(entries: Sequence[SetShares], known_errors: Errors) -> list[SetShares]:
-    """Return the entries of an instrument, with q-values for those that were tested."""
+    """Return an instrument's entries, with q-values for the entries that were tested."""
     p_values = {}
     worst_cases = {}
     for place, entry in enumerate(entries):
@@ -320,7 +320,7 @@ def is_biased(entry: SetShares) -> bool | None:
 
 
 def family_size(entries: Iterable[SetShares]) -> int:
-    """Return the number of tests in the family to which the verdicts of the entries belong.
+    """Return the number of tests in the family that contains the verdicts of the entries.
 
     Sets without labels, and sets with too few images, do not belong to the family.
 

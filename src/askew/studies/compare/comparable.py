@@ -252,7 +252,7 @@ def _check_fields(runs: Mapping[str, AuditPlan], generated: bool) -> None:
         if differences:
             raise UsageError(
                 f"{name} and {first} cannot be compared: in {name}, {'; '.join(differences)}. "
-                "Repeat one of the runs with the settings of the other"
+                "Repeat one of the runs with the settings of the other run"
             )
 
 

@@ -36,7 +36,7 @@ SCORE_FIELDS = ("prompt", "axis", "set", "value", "instrument")
 
 @record
 class ScoreDifference:
-    """A score of the second run minus the same score of the first run.
+    """Difference in a score between two runs (second minus first).
 
     Attributes
     ----------
@@ -63,8 +63,8 @@ class ScoreDifference:
     smallest_p
         Smallest mid-p value that any permutation of the images could yield.
     prompts
-        Number of prompts whose images are compared together, paired by prompt. `prompt` is then
-        "all prompts together". None for a difference on a single prompt.
+        Number of prompts if their images are compared together, paired by prompt. In this case,
+        `prompt` is "all prompts together". None for a difference on a single prompt.
     of_runs
         Share of the value over all these prompts, in the first run and in the second run. None for
         a difference on a single prompt.
@@ -125,7 +125,7 @@ def scored(
     entries
         The differences.
     score
-        Name of the only score whose differences are yielded. None for all scores.
+        Name of the score whose differences are yielded. None for all scores.
     """
     for place, entry in enumerate(entries):
         if isinstance(entry.difference, Estimate) and score in (None, entry.score):

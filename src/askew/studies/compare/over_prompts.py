@@ -1,7 +1,7 @@
 """Compare two runs over all prompts together, paired by prompt.
 
-If each of many prompts has only a few images, askew cannot reach a verdict on a single prompt. It can
-still reach a verdict on all prompts together.
+If each of many prompts has only a few images, askew cannot reach a verdict on a single prompt.
+However, a verdict on all prompts together is still possible.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -336,7 +336,7 @@ class ComparisonView:
     def _row(self, entry: ScoreDifference, pair: RunPair, by_score: bool) -> b.IntervalRow:
         """Return a row of a chart. The row is bold only if the verdict on its axis is significant.
 
-        The row shows the q-value only if its difference is the one whose test decides the verdict.
+        The row shows the q-value only if the verdict is based on the test of its difference.
         """
         place = _place_of(entry)
         difference = self._find(pair, place, entry.axis)

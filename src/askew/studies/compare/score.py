@@ -131,7 +131,7 @@ def score(
 def difference_of_scores(
     entry: ScoreDifference, scores: Mapping[str, Mapping[ScoreKey, Estimate]]
 ) -> ScoreDifference:
-    """Return a difference whose value is the second run's score minus the first run's score.
+    """Return the entry with a value that equals the second run's score minus the first run's.
 
     Bias correction draws random samples, so computing a score twice from the same images yields
     slightly different values. A page shows the scores of both runs next to their difference, so the
@@ -171,9 +171,9 @@ def with_q_values(entries: Sequence[ScoreDifference]) -> tuple[ScoreDifference, 
     A single test decides whether two runs differ on an axis of an image set: the permutation test
     of the distance between the runs, or the test of MAD if the axis has no shares. For each
     instrument, these tests form one family, which is corrected with Benjamini and Hochberg's
-    method. The family includes the tests over all prompts together. It excludes tests whose p-value
-    cannot be below the significance level, because they would make the correction too strict for
-    the other tests. Excluded tests have a q-value of 1.
+    method. The family includes the tests over all prompts together. The family excludes tests whose
+    p-value cannot be below the significance level, because they would make the correction too
+    strict for the other tests. Excluded tests have a q-value of 1.
 
     The q-value of a share is also corrected for the number of values (Holm), and is never below the
     q-value of its axis. The tests of each other score form a separate family, because these scores
@@ -368,8 +368,8 @@ class _PromptPair:
     ) -> Iterator[ScoreDifference]:
         """Yield the differences in MAD and CAS on an axis, then in the alternatives to MAD.
 
-        `concepts` lists the concepts of all sets in the second run, followed by those in the first
-        run.
+        `concepts` lists the concepts of all sets in the second run, followed by the concepts in the
+        first run.
         """
         count = len(self.sets)
         pairs = zip(concepts[:count], concepts[count:], strict=True)
@@ -428,7 +428,7 @@ class _PromptPair:
     def _share_entries(
         self, set_name: str, axis: AxisPlan, instrument: str, paired: PairedSets, missing: int
     ) -> Iterator[ScoreDifference]:
-        """Yield the differences on an axis of an image set that is labeled in both runs."""
+        """Yield the differences on an axis between the two runs' labeled images of a set."""
         scoring = self.scoring
         names = (self.prompt.text, set_name, axis.name, instrument)
         for place, value in enumerate(axis.values):
@@ -490,8 +490,8 @@ def _named(
     values
         Values of the counterfactual sets.
     clip
-        True if the scores are computed from embedding vectors. As in an audit, there are then no
-        alternatives to MAD.
+        True if the scores are computed from embedding vectors. In this case, as in an audit, askew
+        does not compute the alternatives to MAD.
     """
     suffix = "_clip" if clip else ""
     alternatives: dict[str, E]

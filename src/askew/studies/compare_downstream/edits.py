@@ -316,5 +316,5 @@ def skin_score(
 NO_CHANGES = Missing(
     "error",
     "the results of a run do not contain the skin tone of each image. To add skin tones, repeat "
-    "the command that created the run; it reuses the stored edits",
+    "the command that created the run; the command reuses the stored edits",
 )

@@ -25,7 +25,7 @@ RunPair = tuple[str, str]
 
 @record
 class TaskDifference:
-    """A score of the second run minus the same score of the first run.
+    """Difference in a score between two runs (second minus first).
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class TaskDifference:
     targets, strength
         Name of the set of edit prompts, and strength of the edits.
     samples
-        Number of noise samples of a classification.
+        Number of noise samples in a classification.
     runs
         Names of the first and the second run.
     pairs
@@ -125,7 +125,7 @@ def scored(
     entries
         The differences.
     score
-        Name of the only score whose differences are yielded. None for all scores.
+        Name of the score whose differences are yielded. None for all scores.
     """
     for place, entry in enumerate(entries):
         if isinstance(entry.difference, Estimate) and score in (None, entry.score):

@@ -91,9 +91,9 @@ def rank(
 ) -> RankResult:
     """Rank given prompts by the bias of their images (MineTheGap).
 
-    If there are several models, the command also compares the models. It can also compare the
-    bias with a table of real-world shares. All models use the same variations of prompts, and the
-    same seeds if they accept seeds.
+    If there are several models, the command also compares the models. The command can also compare
+    the bias with a table of real-world shares. All models use the same variations of prompts, and
+    the same seeds if they accept seeds.
 
     Examples
     --------
@@ -293,7 +293,7 @@ def _check_same_scores(first: MiningResult, other: MiningResult) -> None:
         raise UsageError(
             f"--mined: the scores in {other.folder} cannot be compared with those in "
             f"{first.folder}, because {other.folder} has {'; '.join(differences)}. Repeat one of "
-            "the searches with the options of the other"
+            "the searches with the options of the other search"
         )
 
 

@@ -133,7 +133,7 @@ def _compare(miner: Miner, prompts: Sequence[str], entry: HalvingRound, seed: in
 
 
 def with_images(miner: Miner, images: int) -> Miner:
-    """Return a miner whose objective measures this number of images per prompt."""
+    """Return a copy of the miner that measures this number of images per prompt."""
     return replace(miner, plan=miner.plan.model_copy(update={"images": images}))
 
 
@@ -181,7 +181,7 @@ def decided_prompts(readings: Mapping[str, SkewReading], most: int) -> set[str]:
     readings
         Measurement of the held-out images so far, keyed by prompt.
     most
-        Largest number of held-out images of a prompt.
+        Largest number of held-out images per prompt.
     """
     p_values = {}
     for prompt, reading in readings.items():

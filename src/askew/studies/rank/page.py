@@ -1,4 +1,4 @@
-"""Page of `askew rank`, with the prompts' scores on each model, and agreement with a table."""
+"""Page of `askew rank`, with prompts' scores on each model, and their agreement with a table."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -253,7 +253,7 @@ def _agreement_sentence(findings: RankFindings, agreement: Agreement) -> str:
 
 
 def _series(findings: RankFindings) -> dict[str, int]:
-    """Return the number of the color that represents each model."""
+    """Return the index of the color that represents each model."""
     return {model.name: number for number, model in enumerate(findings.models)}
 
 
@@ -342,7 +342,7 @@ def _score_row(findings: RankFindings, prompt: RankedPrompt) -> b.IntervalRow:
 
 
 def have_seeds(sets: Sequence[PictureSet]) -> bool:
-    """Check whether all images were generated from seeds, which all models then share."""
+    """Check whether all images have seeds; if so, all models used the same seeds."""
     return all(seed is not None for image_set in sets for seed in image_set.seeds)
 
 
@@ -438,7 +438,7 @@ def _pictures(findings: RankFindings, media: Media) -> Iterator[b.Section]:
 
 
 def _prompt_blocks(findings: RankFindings, media: Media, prompt: str) -> list[b.Block]:
-    """Return each model's images, the prompt details that images omit, and a map of all images."""
+    """Return each model's images, the prompt details that they do not show, and a map of them."""
     entries = [entry for entry in findings.ranked if entry.prompt == prompt]
     rows = [
         _model_row(media, findings, entries, model, number)

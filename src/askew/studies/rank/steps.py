@@ -113,7 +113,7 @@ class ModelMean:
 
 @record
 class ModelDifference:
-    """Mean bias size of the second model minus mean bias size of the first model, paired by prompt.
+    """Difference in mean bias size between two models (second minus first), paired by prompt.
 
     If the difference is above 0, the second model is more biased. The other fields have the same
     meaning as in `ModelMean`.
@@ -643,9 +643,9 @@ def _principal_coordinates(
 ) -> tuple[list[tuple[float, float]], tuple[float, float]]:
     """Return the coordinates of vectors on the first two principal directions.
 
-    The second result is the share of the variance that each direction explains. The element with
-    the largest magnitude in each direction is made positive, so that signs do not depend on the
-    linear algebra library.
+    The function also returns the share of the variance that each direction explains. The element
+    with the largest magnitude in each direction is made positive, so that signs do not depend on
+    the linear algebra library.
     """
     rows = vectors.astype(float)
     centered = rows - rows.mean(axis=0)
