@@ -91,7 +91,7 @@ def test_the_limit_can_be_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     SMALL.save(tmp_path / "a.png")
     assert isinstance(read(tmp_path / "a.png"), EncodedPicture)
     monkeypatch.setenv(LIMIT_VARIABLE, "255")
-    assert "16×16 pixels are more than the limit of 255" in str(read(tmp_path / "a.png"))
+    assert "16×16 pixels exceed the limit of 255" in str(read(tmp_path / "a.png"))
 
 
 def label_audit(folder: Path, label: str, name: str = "a.png") -> list[str]:

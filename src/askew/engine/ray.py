@@ -44,7 +44,7 @@ On a busy machine, an attempt may fail after 30 seconds.
 """
 
 START_LIMIT = 600.0
-"""Seconds within which the first worker must start."""
+"""Time in seconds within which the first worker must start."""
 
 THREADS = "OMP_NUM_THREADS"
 
@@ -110,7 +110,7 @@ class RayEngine:
         cluster has no GPUs.
     address
         Address of a cluster, such as ray://HOST:PORT. By default, the address in the environment
-        variable RAY_ADDRESS. Without an address, Ray starts on this machine.
+        variable RAY_ADDRESS. If there is no address, askew starts Ray on this machine.
     gpus_per_worker
         Number of GPUs that each worker reserves. If it is a fraction, several workers share a GPU.
 

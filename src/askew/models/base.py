@@ -87,8 +87,8 @@ class Request:
     seed
         Seed for all noise in the image.
     number
-        Index of the image among all images for its prompt, from 0. askew computes `seed` from this
-        number, the prompt and the run's seed. None if images are not numbered.
+        Index of the image among all images for its prompt, starting at 0. askew computes `seed`
+        from this number, the prompt and the run's seed. None if images are not numbered.
     """
 
     prompt: str

@@ -36,7 +36,7 @@ SEED_INPUTS = ("seed", "noise_seed", "value")
 """Input names to try for the seed if the setting specifies only the node."""
 
 Node = tuple[str, str]
-"""Number of a node, and name of one input of this node."""
+"""A node's number, and the name of one of the node's inputs."""
 
 
 class ComfyModel:
@@ -169,7 +169,7 @@ def inputs_named(
     workflow
         Nodes by number.
     setting
-        Name of the setting, for errors.
+        Name of the setting, for error messages.
     text
         Value of the setting: numbers of nodes separated by commas. Each number may be followed by a
         dot and the name of an input.

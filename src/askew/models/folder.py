@@ -154,8 +154,8 @@ def create(
         Filter for the rows to use, as COLUMN=VALUE, …. If a column is given with more than one
         value, rows with any of these values are used.
     strict
-        If true, a file that does not exist is an error. If false, its image counts as missing, and
-        askew warns.
+        If true, a file that does not exist is an error. If false, the file counts as a missing
+        image, and askew displays a warning.
     allow_outside
         If true, askew also reads files outside the folder and the manifest's folder, directly or
         through links.

@@ -24,8 +24,8 @@ CARD = "README.md"
 ANOTHER = "name a complete copy of the model, or another model"
 NO_SAFETENSORS = (
     "has no weights in the safetensors format, and askew loads no other format, because other "
-    "formats can run code; choose another revision or model, or load the model where you trust it "
-    "and write it with save_pretrained"
+    "formats can run code; choose another revision or model or, if you trust the "
+    "model, load it elsewhere and save it with save_pretrained"
 )
 
 NO_MEMORY = re.compile(
@@ -267,7 +267,7 @@ def digest_of_file(path: Path) -> str:
 def _file_digest(path: Path, size: int, changed: int) -> bytes:
     """Return the SHA-256 of a file.
 
-    It is cached until the file's size or modification time changes.
+    The digest is cached until the file's size or modification time changes.
     """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
@@ -284,8 +284,8 @@ def explain_errors(name: str, library: str = "", part: str = "") -> Iterator[Non
     name
         Name of the network that is found, downloaded or loaded in the context.
     library
-        Library that loads the network. If it is given, unknown exceptions are converted to
-        UsageError, too. If not, they are raised unchanged.
+        Library that loads the network. If a library is given, unknown exceptions are also converted
+        to UsageError. Otherwise, unknown exceptions are raised unchanged.
     part
         Part of the network that is loaded.
     """
@@ -347,7 +347,7 @@ def _known_error(error: BaseException) -> str | None:
 
 
 def _first_line(error: BaseException) -> str:
-    """Return the first line of an exception's message, or a missing package's install command."""
+    """Return an exception's first line, or the command that installs a missing package."""
     first = str(error).strip().partition("\n")[0]
     if not isinstance(error, ImportError):
         return first

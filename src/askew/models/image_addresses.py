@@ -183,5 +183,5 @@ def _attempt(target: Target, attempt: int) -> bytes | FailedAttempt:
     status = answer.status_code
     fault = ServerError(f"the host of the image at {target.name} answered {status}", status=status)
     if answer.is_redirect:
-        fault = ServerError(f"the image at {target.name} redirects elsewhere; {REMEDY}")
+        fault = ServerError(f"the image at {target.name} redirects to another address; {REMEDY}")
     return FailedAttempt(fault, pause_after(status, answer.headers, attempt))

@@ -130,8 +130,8 @@ class Places:
     def named(self, cell: str) -> Sequence[Path]:
         """Return the image files that best match the path in a cell.
 
-        These files have the same name as in the cell, and their paths share the most parts with it,
-        counted from the end.
+        These files have the same name as in the cell, and their paths share the most parts with the
+        cell's path, counted from the end.
         """
         parts = cell.split("/")
         by_length = grouped(

@@ -32,7 +32,7 @@ def image_of(answer: ImagesResponse, prompt: str, url: str) -> Image.Image:
     prompt
         The prompt that was sent.
     url
-        Address of the server, for errors.
+        Address of the server, for error messages.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def as_large_as(image: Image.Image, size: tuple[int, int], url: str) -> Image.Im
     size
         Width and height of the input image in pixels.
     url
-        Address of the server, for errors.
+        Address of the server, for error messages.
 
     Raises
     ------
@@ -130,6 +130,6 @@ def _report(
 
 
 def _clean(text: str) -> str:
-    """Return text from a server as one line of valid Unicode of limited length."""
+    """Return text from a server as a single line of valid Unicode, limited in length."""
     line = " ".join(text.split())[:LONGEST_TEXT]
     return line.encode(errors="replace").decode()

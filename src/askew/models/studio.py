@@ -30,7 +30,7 @@ class StudioModel(PipelineModel):
     """Model with a studio pipeline. The pipeline knows only the words in the caption grammar.
 
     PyTorch and diffusers are imported when the pipeline is needed, or when settings other than
-    `KNOWN` must be checked.
+    those in `KNOWN` must be checked.
 
     Attributes
     ----------

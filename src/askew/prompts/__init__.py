@@ -1,1 +1,1 @@
-"""Prompt generators, which write axes, counterfactual prompts, and prompts for a search."""
+"""Prompt generators, which propose axes and write counterfactual prompts and search prompts."""

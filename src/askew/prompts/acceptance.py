@@ -126,7 +126,7 @@ def requested_content(prompt: str, text: str) -> str:
     """Extract the prompt from a request for an image; return any other text unchanged.
 
     "Instead of a nurse, generate an image of a male nurse" becomes "a male nurse", or "an image of
-    a male nurse" if the original prompt begins with such words.
+    a male nurse" if the original prompt begins with words such as "an image of".
     """
     request = _REQUEST.fullmatch(text)
     if request is None:
@@ -363,7 +363,7 @@ def _modified_word(parsed: ParsedPrompt, mention: ValueMention) -> str:
 
 
 def _follows_other_person(parsed: ParsedPrompt, mention: ValueMention, end: int) -> bool:
-    """Check whether the text mentions another person between its subject and a value's mention."""
+    """Check whether the text mentions another person between its subject and a value."""
     for phrase in parsed.phrases:
         start, phrase_end = parsed.span(phrase.start, phrase.end)
         if _SAME_PERSON.fullmatch(parsed.text[end:start]):

@@ -155,7 +155,7 @@ def _answer_text(answer: Completion) -> str:
 
 
 def axes_of(answer: Completion) -> tuple[list[ParsedAxis], int]:
-    """Return the axes in an answer, and the number of axes that were cut off with the answer.
+    """Return the axes in an answer, and the number of axes lost because the answer was cut off.
 
     Raises
     ------
@@ -354,7 +354,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _is_collection_of_axes(inner: list[Any] | dict[Any, Any]) -> bool:
-    """Check whether a value is a list of named axes, or an object with only lists and objects."""
+    """Check whether a value is a list of named axes, or an object of lists and objects only."""
     if isinstance(inner, dict):
         return all(isinstance(part, dict | list) for part in inner.values())
     if not all(isinstance(part, dict) for part in inner):

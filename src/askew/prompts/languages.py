@@ -66,8 +66,8 @@ _LEAST_SHARE = 0.3
 def find_language(text: str) -> str | None:
     """Return the language of a text; None if it is English or cannot be determined.
 
-    Capitalized names such as "El Paso" are not evidence. Many nouns, such as "chef", are the same
-    in several languages, so a known noun does not show that a text is English.
+    Capitalized names such as "El Paso" do not count as evidence of a language. Many nouns, such as
+    "chef", are the same in several languages, so a known noun does not show that a text is English.
 
     Parameters
     ----------

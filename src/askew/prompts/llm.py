@@ -72,7 +72,7 @@ class LLM(Protocol):
         messages
             All messages so far.
         schema
-            JSON schema for the answer, which the caller must check; None for any answer.
+            JSON schema for the answer; None for any answer. The caller must check the answer.
         seed
             Seed for the answer.
 

@@ -1,4 +1,4 @@
-"""Starlette app that serves a model at OpenAI's endpoints for images, edits, labels and models.
+"""Starlette app that serves a model through OpenAI-compatible endpoints.
 
 A request without a seed gets a new image each time. A request with a seed gets the image that the
 model generates with this seed.
@@ -167,7 +167,7 @@ class ImageServer:
     async def _answer(
         self, prompt: str, seed: int, make: Callable[[str], list[EncodedPicture | Missing]]
     ) -> Response:
-        """Return the response to a prompt: images, or the faults drawn for this request."""
+        """Return the response to a prompt, after applying the faults drawn for this request."""
         faults = {fault.kind: fault for fault in self._draws.draw(prompt, seed)}
         reply = await fault_in_place(faults)
         if reply is not None:
@@ -195,7 +195,7 @@ class ImageServer:
 
 
 def damaged_images(content: dict[str, Any], faults: Mapping[str, Fault]) -> Response:
-    """Return a response that contains these images, modified by the faults drawn for it."""
+    """Return a response that contains these images, modified by the request's faults."""
     if "garbage" in faults:
         content["data"] = [{"b64_json": base64.b64encode(b"not an image").decode()}]
     if "address" in faults:

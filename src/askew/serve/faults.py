@@ -3,8 +3,8 @@
 The text of a fault has the form KIND, KIND=RATE, KIND:WORD or KIND:WORD=RATE. The rate is the share
 of requests for which the fault occurs. A fault with a word affects only requests whose prompt or
 question contains the word. Whether a refusal, a rewritten prompt or a wrong label occurs depends
-only on the request, so that repeating the request does not help. All other faults are drawn at
-random for each request, so that repeating the request can succeed.
+only on the request, so repeating the request does not help. All other faults are drawn at random
+for each request, so repeating the request can succeed.
 """
 
 import re

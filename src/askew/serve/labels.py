@@ -1,4 +1,4 @@
-"""Chat endpoint for labeling images with the studio's VQA model.
+"""Chat endpoint for labeling images with the studio's visual question answering (VQA) model.
 
 The endpoint accepts requests in the format that `--vqa openai/MODEL` sends: an image, and a text
 that contains questions about the image as JSON.

@@ -42,7 +42,7 @@ class CopyReport:
     files, existing
         Number of copied files, and number of files that the target already had.
     size
-        Size of the copied files in bytes.
+        Total size of the copied files, in bytes.
     rows
         Number of index rows that were copied.
     damaged

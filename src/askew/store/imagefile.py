@@ -121,7 +121,7 @@ def check_size(image: Image.Image) -> None:
     pixels = image.width * image.height
     if pixels > most:
         raise OSError(
-            f"{image.width}×{image.height} pixels are more than the limit of {most}; to read the "
+            f"{image.width}×{image.height} pixels exceed the limit of {most}; to read the "
             f"image, set {LIMIT_VARIABLE}={pixels}"
         )
 

@@ -822,7 +822,7 @@ def _place_of(names: Sequence[str]) -> int:
 
 
 def _run_names(run_folder: Path) -> tuple[str, str]:
-    """Return the names that identify the work on a run in the lock file."""
+    """Return the names by which the lock file identifies the work on a run."""
     return "run", str(run_folder.resolve())
 
 

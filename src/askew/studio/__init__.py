@@ -38,7 +38,7 @@ def weights(name: str) -> Path:
 
 
 def concept_token(concept: str) -> str:
-    """Return the token of a concept in attribution prompts.
+    """Return the token that stands for a concept in attribution prompts.
 
     Prompts do not contain this token, so it does not affect images.
     """

@@ -63,7 +63,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
         The model. The model's settings also apply to edits, if the image-to-image pipeline has
         these settings.
     settings
-        Settings that override the model's settings: num_inference_steps, guidance_scale, …
+        Settings that override the model's settings, such as num_inference_steps and guidance_scale.
 
     Raises
     ------

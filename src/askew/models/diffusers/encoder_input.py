@@ -20,7 +20,10 @@ TOKENIZER = "tokenizer"
 
 WIDTH = 4
 LAYERS = 64
-"""Width and number of layers of the states that stand-ins return. No network has more layers."""
+"""Width of the hidden states that stand-ins return, and number of layers.
+
+No network has more layers.
+"""
 
 
 class AllRecorded(Exception):  # it ends a pipeline's work, and is no error
@@ -55,7 +58,8 @@ class RecordingEncoder(torch.nn.Module):
     Parameters
     ----------
     record
-        List to which the encoder adds its tokens. All encoders of a pipeline share the list.
+        List to which the encoder adds the tokens that it receives. All encoders of a pipeline share
+        the list.
     name
         Name of the encoder in its pipeline.
     kind

@@ -43,7 +43,7 @@ class DeviceSetup:
     Attributes
     ----------
     device
-        Device on which the pipeline works.
+        Device on which the pipeline runs.
     dtype
         Number format of the pipeline's networks.
     offload

@@ -15,9 +15,9 @@ QWEN = "Qwen2Tokenizer"
 SPECIAL: Mapping[str, int] = {"CLIPTokenizer": 2, "T5Tokenizer": 1, QWEN: 0}
 """Number of special tokens that count toward the limit, for each tokenizer class.
 
-CLIP has one special token at the start and one at the end. T5 has one at the end. The Qwen-Image
-pipelines put a template around each prompt, and count the tokens after the first part of the
-template.
+CLIP has one special token at the start and one at the end. T5 has one special token at the end. The
+Qwen-Image pipelines put a template around each prompt, and count the tokens after the first part of
+the template.
 """
 
 LIMITED_BY_CALL = ("T5Tokenizer", QWEN)
