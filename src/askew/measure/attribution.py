@@ -39,7 +39,7 @@ class _EncoderRows:
 
 
 INSTRUCTION = "<instruction>"
-"""Replacement for the spelling of the tokens in an instruction, which matches no word."""
+"""Spelling that askew assigns to the tokens of an instruction, so that they match no word."""
 
 
 def _check_length(ids: Sequence[int], length: int, text: str, encoder: str = "") -> None:
@@ -207,7 +207,7 @@ def _tokens_before(tokenizer: Any, template: str, text: str) -> int:
 
 
 def _parts(pipe: Any, start: int, length: int) -> list[_EncoderRows]:
-    """Return the range of rows for each text encoder.
+    """Return the range of rows that comes from each text encoder.
 
     If the pipeline has no T5, the rows of T5 are zeros and belong to no encoder.
     """

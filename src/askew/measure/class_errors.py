@@ -1,4 +1,4 @@
-"""Compute denoising errors for stored images, and store these errors like readings.
+"""Compute denoising errors for stored images, and store them as an instrument's readings.
 
 PyTorch is imported when the first image is read.
 """

@@ -1,4 +1,4 @@
-"""Embedder and caption-comparing VQA from CLIP, SigLIP and similar models (`clip/ID-OR-PATH`)."""
+"""Embedder and caption-comparing VQA, based on CLIP, SigLIP and the like (`clip/ID-OR-PATH`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "nature": ("a landscape", "a forest"),
     "any": ("a scene", "a person"),
 }
-"""Nouns for the subjects of the axes in the catalog.
+"""Nouns for the subjects that the axes in the catalog describe.
 
 They include men and women, so that captions do not depend on gender.
 """
@@ -89,7 +89,7 @@ def _general_captions(option: str, axis: str | None) -> tuple[str, ...]:
 def asked_value(question: Question) -> tuple[str, Texts] | None:
     """Return the value that a yes/no question asks about, and captions for all values of its axis.
 
-    Return None unless the question belongs to an axis of the catalog with more than one question.
+    Return None unless the question belongs to a catalog axis that has more than one question.
     """
     entry = catalogue().get(question.axis or "")
     if entry is None or len(entry.axis.questions) < 2:

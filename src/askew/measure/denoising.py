@@ -34,7 +34,8 @@ LOSSES: Mapping[str, Callable[..., Tensor]] = {
     "l1": F.l1_loss,
     "huber": F.huber_loss,
 }
-"""Loss functions by name: squared, absolute and Huber error (δ = 1), per element of the noise."""
+"""Loss per noise element, keyed by name: squared, absolute or Huber error (δ = 1).
+"""
 
 
 def timesteps(samples: int, total: int = 1000) -> list[int]:
@@ -211,7 +212,7 @@ class Denoiser:
         """Return the errors as an array of shape (images, classes, samples).
 
         A batch may contain several images, samples and classes; the class index changes fastest. If
-        memory runs out, askew halves the batch and repeats it.
+        memory runs out, askew halves the batch size and repeats the computation.
 
         Parameters
         ----------

@@ -330,7 +330,7 @@ def _labels_by_key(axis: str, pictures: Sequence[FiledPicture]) -> dict[str, str
 
 
 def _describe_spellings(axis: str, spellings: Sequence[str], counts: Mapping[str, int]) -> str:
-    """Return the message for labels of a new axis that differ only in spelling."""
+    """Return the message for a new axis whose labels differ only in spelling."""
     labels = " and ".join(f"{label!r} ({counts[label]})" for label in spellings)
     return (
         f"the labels {labels} of axis {axis!r} differ only in spelling, so askew would treat "

@@ -160,8 +160,8 @@ def load_weights(
         lacking = sorted(info["missing_keys"])
         if lacking:
             raise UsageError(
-                f"{network.name!r} was trained for another task: it lacks {len(lacking)} weights "
-                f"of a {type(model).__name__}, such as {lacking[0]}; choose a model that was "
+                f"{network.name!r} was trained for another task: {len(lacking)} weights of a "
+                f"{type(model).__name__} are missing, such as {lacking[0]}; choose a model that was "
                 f"trained as a {type(model).__name__}"
             )
         return model.eval().to(device)

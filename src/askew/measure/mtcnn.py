@@ -252,7 +252,7 @@ def _face_probability(logits: Floats32) -> Floats:
 
 
 def _moved(boxes: Floats, corrections: Floats32) -> Floats:
-    """Move each edge of a box by its correction, given in widths or heights of the box."""
+    """Move each edge of a box by a correction, given as a fraction of the box's width or height."""
     sides = boxes[:, 2:] - boxes[:, :2]
     return np.asarray(boxes + corrections * np.tile(sides, 2))
 

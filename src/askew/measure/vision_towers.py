@@ -151,7 +151,7 @@ def vision_tower(model: Any) -> VisionTower | None:
 
 
 def _parts_of_rows(outputs: Sequence[Tensor], tokens: Sequence[int]) -> list[list[Tensor]]:
-    """Divide a tower's outputs among the rows of a batch, according to each row's image tokens."""
+    """Divide a tower's outputs among a batch's rows by the number of image tokens in each row."""
     rows = []
     start = 0
     for count in tokens:

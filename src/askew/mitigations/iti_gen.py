@@ -43,7 +43,7 @@ FLOAT_BYTES = 4
 """Number of bytes that a mitigation file uses for each component of a token."""
 
 NEAR = 0.8
-"""Cosine similarity to the prompt below which the loss pulls a learned text toward the prompt."""
+"""If a learned text's cosine similarity to the prompt is lower than this, the loss raises it."""
 
 EQUAL = 1e-6
 """Distance below which two texts count as equal, so that their difference has no direction."""
@@ -316,8 +316,8 @@ def direction_loss(
         1 - <n(f_i - f_j), n(t_i - t_j)> + max(0, 0.8 - (cos(t_i, t_0) + cos(t_j, t_0)) / 2)
 
     where n(v) is the vector v scaled to length 1. If the two texts of a pair are equal, as all
-    texts are at the start, their difference has no direction. Such a pair contributes the sum of 1
-    - cos(f, t) over its two values. The loss is the sum over all pairs, divided by K - 1.
+    texts are at the start, their difference has no direction. Such a pair contributes the sum
+    of (1 - cos(f, t)) over its two values. The loss is the sum over all pairs, divided by K - 1.
 
     Parameters
     ----------
@@ -532,7 +532,7 @@ class _TokenLearner:
         optimizer.step()
 
     def _text_vectors(self, prompt: str) -> Tensor:
-        """Return a unit vector of a prompt for the tokens of each combination of values."""
+        """Return a unit vector for the prompt with the tokens of each combination of values."""
         import torch
         from torch.nn.functional import normalize
 

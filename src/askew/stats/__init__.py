@@ -1,1 +1,1 @@
-"""Statistics of the scores: estimates, intervals, nulls and tests."""
+"""Statistics of the scores: estimates, intervals, null values and tests."""

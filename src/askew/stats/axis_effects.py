@@ -14,7 +14,7 @@ these exact shares and up to four axes are mitigated, the mean prediction differ
 
 Deviations and sensitivities are debiased for the number of images, as in `sensitivity`. A sum of
 several sensitivities of an axis y has a large sampling error, because each sensitivity contains the
-error of d_y. So askew *pools* the effects of an axis on other axes. It models the effects in all
+error of d_y. So askew *pools* the effects of an axis on other axes. It models the effects for all
 pairs of different axes as draws from a normal distribution with mean 0 and variance tau². tau² is
 the observed variance of the effects minus their mean sampling variance. Let d_y(x) be the deviation
 of y after x is mitigated. The pooled d_y is the mean of d_y and all d_y(x), weighted by precision.

@@ -15,9 +15,10 @@ concepts
   difference, the difference in each concept grows by the same number of standard errors.
 
 askew rejects a population on a path if less than a fraction (1 - level) / 2 of its samples would
-have a CAS as extreme as the observed CAS. If a concept does not differ at this point of the path,
-its sampling errors come from permuting the images of both sets, which is exact for equal
-populations. If the concept differs, its sampling errors come from a bootstrap of each set.
+have a CAS as extreme as the observed CAS. If a concept does not differ between the populations at
+this point of the path, its sampling errors come from permuting the images of both sets, which is
+exact for equal populations. If the concept differs, its sampling errors come from a bootstrap of
+each set.
 """
 
 from dataclasses import dataclass

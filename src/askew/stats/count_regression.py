@@ -2,11 +2,11 @@
 
 Each image of an item, such as a prompt, has one of K labels. The logits of the label shares are the
 sum of a baseline (the base) and the effects of the item's features, such as its words. askew
-expresses logits in K - 1 orthonormal contrasts of the values, so that no value is special. Under
-the prior, all effects are normally distributed with mean 0 and the same standard deviation. askew
-chooses the standard deviation that has the greatest marginal likelihood. The posterior is
-approximated by a normal distribution around its mode (Laplace; MacKay 1992, Neural Computation 4,
-720-736).
+expresses logits in K - 1 orthonormal contrasts of the values, so that all values are treated in the
+same way. Under the prior, all effects are normally distributed with mean 0 and the same standard
+deviation. askew chooses the standard deviation that has the greatest marginal likelihood. The
+posterior is approximated by a normal distribution around its mode (Laplace; MacKay 1992, Neural
+Computation 4, 720-736).
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ MOST_STEPS = 100
 """Maximum number of steps of Newton's method."""
 
 SMALL_STEP = 1e-9
-"""Newton's method stops when the log posterior changes by less than this."""
+"""Newton's method stops when the log posterior changes by less than this amount."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Estimate rates from judgments that several raters made about several things.
 
-Both the raters and the things are samples. Judgments by the same rater are not independent, and
-neither are judgments about the same thing. The variance of a rate is therefore clustered by rater
-and by thing (Cameron, Gelbach and Miller 2011).
+Both the raters and the things are samples from larger populations. Judgments by the same rater are
+not independent, and neither are judgments about the same thing. The variance of a rate is therefore
+clustered by rater and by thing (Cameron, Gelbach and Miller 2011).
 """
 
 import math

@@ -93,7 +93,7 @@ def distance_for(choice: str, scale: Scale) -> str:
 
 
 def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
-    """Express a distance as a weighted sum of absolute linear forms.
+    """Express a distance as a weighted sum of absolute values of linear forms.
 
     d(p, q) = weight * sum over rows f of |f · (p - q)|. Each form f adds up some of the shares, so
     its value is a share, too. For the distance "values", the equation holds because q is always

@@ -36,7 +36,7 @@ from askew.stats.distance import Distance, normalised
 from askew.stats.intervals import POINT, TOLERANCE, Floats, first_accepted, tail
 
 PSEUDO_PICTURES = 0.5
-"""Number of pseudo-images that are added to the observed images, with the reference shares.
+"""Number of pseudo-images with the reference shares that are added to the observed images.
 
 The path `outward` changes direction at the shares that result from this addition.
 """

@@ -181,7 +181,7 @@ def _log_choices(n: ArrayLike, k: ArrayLike) -> Floats:
 
 
 def combined_p(p_values: ArrayLike) -> float:
-    """Return the p-value of independent tests together, by Fisher's method.
+    """Combine the p-values of independent tests with Fisher's method.
 
     Parameters
     ----------

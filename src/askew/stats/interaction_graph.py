@@ -185,7 +185,7 @@ def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
 
 
 def mean_sensitivity(effects: Sequence[Estimate], *, level: float = 0.95) -> Estimate | Missing:
-    """Average the effect in a pair of axes over prompts, where each prompt has the same weight.
+    """Average the effect for a pair of axes over prompts, giving each prompt the same weight.
 
     The interval is for the mean over these prompts only. It combines the independent intervals of
     the prompts (MOVER). n is the number of prompts.
@@ -219,7 +219,7 @@ def mean_sensitivity(effects: Sequence[Estimate], *, level: float = 0.95) -> Est
 
 
 def heterogeneity(effects: Sequence[Estimate]) -> float | None:
-    """Test the hypothesis that an effect is the same in all prompts, with Cochran's Q.
+    """Use Cochran's Q to test the hypothesis that an effect is the same in all prompts.
 
     If the n effects e_i are the same, Q = sum_i ((e_i - m) / s_i)**2 follows a chi-squared
     distribution with n - 1 degrees of freedom. m is the mean of the effects, weighted by 1 /

@@ -345,7 +345,7 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
 
 
 def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, list[float]]]:
-    """Return p and q for each family of tests, and q-values for its members that agree with them.
+    """Return p and q for each family of tests, and a q-value for each member of a family.
 
     The p of a family comes from the first step of Holm (1979), min(1, m * smallest p). The q of a
     family comes from Benjamini and Hochberg's method, applied to all families. The q of a member is

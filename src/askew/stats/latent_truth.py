@@ -135,8 +135,8 @@ class InstrumentErrors:
     shares : array, (values,)
         Shares of the true values among the weighted images.
     counts : array, (values, values)
-        Effective sample size for each true value (rows) and each label (columns), from which shares
-        can be corrected. Labels that are not a value of the axis are left out.
+        Effective sample size for each true value (rows) and each label (columns). These counts can
+        be used to correct shares. Labels that are not a value of the axis are left out.
     """
 
     rates: tuple[tuple[Estimate, ...], ...]

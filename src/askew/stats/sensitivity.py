@@ -213,7 +213,7 @@ def interactions(
 def debiased_values(pairs: Sequence[AxisPairSample]) -> list[float | Missing]:
     """Return the debiased IS of each pair, without the simulations and intervals of `interactions`.
 
-    Unlike in `interactions`, the values are not moved into an interval.
+    Unlike in `interactions`, a value that is outside its interval is not moved.
     """
     values: list[float | Missing] = []
     before: list[Gaps] = []
@@ -631,7 +631,7 @@ def _null_sensitivities(
     stream: int = 0,
     after: np.random.Generator | None = None,
 ) -> Floats:
-    """Simulate the debiased IS under the hypothesis of no effect: all sets have one population.
+    """Simulate the debiased IS without an effect: all sets are drawn from one population.
 
     The random numbers for the baseline set come from `stream`. The counterfactual sets are drawn
     with the generator `after`. If `after` is None, the random numbers for the counterfactual sets

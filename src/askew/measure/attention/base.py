@@ -191,7 +191,7 @@ class AttentionRecorder:
         return True
 
     def _begin_run(self) -> bool:
-        """Return True if a new call begins, and in this case drop the maps of interrupted calls."""
+        """Check whether a new call has begun. If so, drop the maps of interrupted calls."""
         if self._runs and self._pipe.scheduler.timesteps is self._timesteps:
             return False
         self._runs = [*self._finished(), {}]

@@ -167,7 +167,7 @@ def is_parallel(attn: Any) -> bool:
 
 
 def _split_parallel(attn: Any, projected: Tensor) -> tuple[list[Tensor], Tensor]:
-    """Return queries, keys and values, and the input of the feed-forward layer's activation."""
+    """Return queries, keys and values, and the input to the feed-forward layer's activation."""
     width = attn.inner_dim
     *parts, feed_forward = projected.tensor_split([width, 2 * width, 3 * width], dim=-1)
     return parts, feed_forward
@@ -466,10 +466,7 @@ class TransformerAttentionRecorder(AttentionRecorder):
         self._keep("pixels", module, (args[0][..., : attn.inner_dim],))
 
     def _pass_tokens(self, name: str, block: Any, attn: Any, _args: Any, output: Any) -> None:
-        """Run a block on the tokens and add their maps.
-
-        This happens after the block ran on the image.
-        """
+        """After a block has run on the image, run it on the tokens, and add their maps."""
         call = self._call
         if call is None:
             return

@@ -1,4 +1,4 @@
-"""Vectors that represent the meaning of a word to a pipeline."""
+"""Vectors that represent the meaning of a word in a pipeline."""
 
 from typing import Any
 
