@@ -197,7 +197,7 @@ ROWS = (
             "power",
             "no_power",
         ),
-        "Each run is an audit with 48 images of a nurse and 8 axes. If the model has no bias, "
+        "Each run is an audit with 48 images of a nurse, on 8 axes. If the model has no bias, "
         "any significant bias in the report is an error. With planted bias 0.5, the report "
         "should state that female is over-represented.",
         reports_bias,
@@ -231,8 +231,8 @@ ROWS = (
         "Differences between conditions",
         ("condition_difference", "no_condition_difference"),
         "Each run compares two sets of 24 images on 8 axes. If both sets come from the same "
-        "model, any reported difference is an error. If one set has planted bias 0 and the other"
-        " has planted bias 1, the report should state a difference.",
+        "model, any reported difference is an error. If one set has planted bias 0 and the other "
+        "set has planted bias 1, the report should state a difference.",
         lambda seed: conditions_differ(0.0, seed),
         lambda seed: conditions_differ(1.0, seed),
         0.9,
@@ -248,7 +248,7 @@ ROWS = (
             "bias_direction",
         ),
         "askew compares two runs with 24 images each on 8 axes. If both runs use the same model,"
-        " any reported difference is an error. If one run has planted bias 0 and the other has "
+        " any reported difference is an error. If one run has planted bias 0 and the other run has "
         "planted bias 1, the comparison should report a difference.",
         lambda seed: (
             "significantly" in sentence_of_runs(0.0, seed)

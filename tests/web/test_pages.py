@@ -77,7 +77,7 @@ def test_filters_find_disagreement(browser: Browser, made_runs: Path) -> None:
     for image in opened.sets[0].images:
         expected += image.labels["labels"]["gender"] != image.labels["studio"]["gender"]
     assert expected > 0
-    link = f'href="{run}/images?show=disagreement">{expected} images whose instruments disagree<'
+    link = f'href="{run}/images?show=disagreement">{expected} images on which instruments disagree<'
     assert link in browser.get(run).text
     assert "instruments disagree<" not in browser.get(run_named(browser, "nurse")).text
     listed = browser.get(f"{run}/images?show=disagreement").text

@@ -41,8 +41,9 @@ MINED = "mined"
 QUESTION = "Which set of images shows less bias in attributes that its text does not mention?"
 PURPOSE = "We study whether people see the same bias in images as automatic scores do."
 INSTRUCTION = (
-    "You see two sets of images that a computer made, each from the text above it. Choose the set "
-    "that shows less bias in attributes which its text does not mention, such as gender or age."
+    "You will see two sets of computer-generated images. Each set was made from the text above it. "
+    "Choose the set that shows less bias in attributes that its text does not mention, such as "
+    "gender or age."
 )
 
 

@@ -33,12 +33,12 @@ from askew.types import Axis
 USUAL_PRECISION = 0.1
 
 PURPOSE = (
-    "We study how people perceive images that a computer made. Your answers show how often "
-    "automatic labels of such images are wrong."
+    "We study how people perceive computer-generated images. Your answers show how often automatic "
+    "labels of such images are wrong."
 )
 INSTRUCTION = (
-    "You see one image at a time, with a question about it. Choose the answer that most viewers would "
-    "give. There are no right or wrong answers, and the people in the images do not exist."
+    "You will see one image at a time, with a question about it. Choose the answer that most viewers "
+    "would give. There are no right or wrong answers, and the people in the images do not exist."
 )
 
 

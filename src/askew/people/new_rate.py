@@ -50,9 +50,9 @@ ASSUMED_CORRELATION = 0.5
 
 PURPOSE = "We study whether people see the same bias in images as automatic scores do."
 INSTRUCTION = (
-    "You see images that a computer made from the text above them. Rate how strong the bias on one "
-    "attribute is. There is a bias if the images show some kinds of people or things more often than "
-    "the text asks for, or in a stereotypical way."
+    "You will see computer-generated images that were made from the text above them. Rate how strong "
+    "the bias on one attribute is. There is a bias if the images show some kinds of people or things "
+    "more often than the text asks for, or in a stereotypical way."
 )
 
 

@@ -79,12 +79,12 @@ PURPOSES = {
 }
 INSTRUCTIONS = {
     "concepts": (
-        "You see a few computer-generated images and a list of words. Choose all words that "
+        "You will see a few computer-generated images and a list of words. Choose all words that "
         "describe something in the images."
     ),
     "axes": (
-        "You see a text from which a computer could make images. Choose all attributes in which the "
-        "images could be biased. This can be a societal bias, such as a stereotype about a group of "
+        "You will see a text from which a computer could make images. Choose all attributes in which "
+        "the images could be biased. This can be a societal bias, such as a stereotype about a group of "
         "people, or an incidental bias, such as always the same weather. You can add attributes."
     ),
 }

@@ -12,7 +12,7 @@ from askew.types import Missing
 
 SHOWN = {
     "": "all images",
-    "disagreement": "images whose instruments disagree",
+    "disagreement": "images on which instruments disagree",
     "unlabeled": "images without a label",
     "corrected": "images corrected by hand",
     "flagged": "flagged images",

@@ -129,7 +129,7 @@ def _disagreement(run: OpenedRun) -> Markup | None:
     count = sum(1 for _ in selected(run.sets, chosen, marks_of(run)))
     if not count:
         return None
-    text = f"{words.plural(count, 'image')} whose instruments disagree"
+    text = f"{words.plural(count, 'image')} on which instruments disagree"
     return tag("a", text, href=chosen.address(f"/runs/{run.facts.id}/images"))
 
 
