@@ -27,7 +27,7 @@ prompt.
 MITIGATION_SETTING = "mitigation"
 """Name of the setting for a model's mitigation.
 
-Users set it to the path of the mitigation's file; results contain the file's hash.
+Users set this setting to the path of the mitigation's file; results contain the file's hash.
 """
 
 
@@ -282,15 +282,15 @@ class Editor(Protocol):
         """Raise UsageError unless images of this size can be edited at every given strength."""
 
     def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
-        """Return an edited image of the original size for each request, or why it is missing."""
+        """Return an edited image of the same size as its input, or `Missing`, for each request."""
 
 
 @runtime_checkable
 class Restorer(Editor, Protocol):
     """Editor that can also run its autoencoder on an image without editing the image.
 
-    Comparing edited images with these images separates the effect of the edit from the effect of
-    the autoencoder.
+    Comparing edited images with images that only passed through the autoencoder separates the
+    effect of the edit from the effect of the autoencoder.
     """
 
     def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Image.Image | Missing]:

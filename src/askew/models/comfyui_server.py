@@ -34,7 +34,7 @@ ATTEMPTS = 4
 
 FIRST_WAIT = 0.1
 LONGEST_WAIT = 2.0
-"""Number of seconds before the first poll for the result, and maximum number between polls."""
+"""Seconds before the first poll for the result, and maximum number of seconds between polls."""
 
 ANSWER_SECONDS = 60.0
 """Seconds after which a request fails if no data arrives.

@@ -226,7 +226,9 @@ class HostedEditor:
             )
 
     def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
-        """For each request, return an image of the same size, or `Missing` for a refused prompt.
+        """Return an edited image of the same size as its input, or `Missing`, for each request.
+
+        The result is `Missing` if the server refuses the prompt or the image.
 
         Raises
         ------

@@ -240,7 +240,7 @@ class PipelineEditor:
         self.network.check(size, strengths)
 
     def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
-        """Return an RGB image of the same size, or `Missing("blank_image")`, for each request."""
+        """Return an edited image of the same size as its input, or `Missing`, for each request."""
         return self.network.edit(requests)
 
     def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Image.Image | Missing]:

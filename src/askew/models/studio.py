@@ -63,7 +63,7 @@ class StudioModel(PipelineModel):
         return list(parse(prompt).unknown)
 
     def unheard_words(self, prompt: str) -> list[str]:
-        """Return a prompt's known words that fewer than 90% of the images of the prompt show."""
+        """Return the known words in a prompt that are rendered in fewer than 90% of its images."""
         return unheard(prompt)
 
 

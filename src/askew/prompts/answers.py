@@ -354,7 +354,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _is_collection_of_axes(inner: list[Any] | dict[Any, Any]) -> bool:
-    """Check whether a value is a list of named axes, or an object of lists and objects only."""
+    """Check for a list of named axes, or for an object that contains only lists and objects."""
     if isinstance(inner, dict):
         return all(isinstance(part, dict | list) for part in inner.values())
     if not all(isinstance(part, dict) for part in inner):

@@ -31,7 +31,7 @@ ATTEMPTS = 4
 """Maximum number of attempts to get enough new prompts from a prompt generator."""
 
 SCREENED = 6
-"""Number of mutations to request for each mutation to evaluate, if losses can be predicted."""
+"""Number of mutations to request per evaluated mutation, if losses can be predicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +140,8 @@ def evolve(
     """Run a genetic search.
 
     With `learn`, the search selects parents from all previous iterations. For each parent, the
-    search draws new expected losses of all prompts from the posterior distribution, and selects the
-    prompt with the lowest expected loss. The search then requests more mutations of this parent
+    search draws new expected losses for all prompts from the posterior distribution, and selects
+    the prompt with the lowest expected loss. The search then requests more mutations of this parent
     than needed, and evaluates the mutations that have the lowest expected losses in the same draw.
 
     If the prompt generator finds no new mutations, random prompts replace them. If the generator

@@ -56,8 +56,8 @@ def fitting_axes(prompt: str) -> list[str]:
     name = find_name(prompt)
     if name is not None:
         report_message(
-            f"the prompt {prompt!r} seems to name {name!r}, so the lexicon proposes no axes of "
-            "people. Choose axes with --axes, or let a language model propose them with --llm"
+            f"the prompt {prompt!r} seems to name {name!r}, so the lexicon proposes no axes "
+            "about people. Choose axes with --axes, or let a language model propose them with --llm"
         )
         return [axis for axis in _axes_of_kind("any") if axis != "culture"]
     kinds = [phrase.noun.kind if phrase.noun else "any" for phrase in parsed.phrases]

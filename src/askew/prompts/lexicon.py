@@ -186,8 +186,8 @@ def check_language(prompt: str) -> None:
         return
     raise UsageError(
         f"{problem}; the lexicon only knows English. Write the prompt in English, let a language "
-        "model write with --llm openai/MODEL, or give the axes and counterfactual prompts in a plan "
-        "with --plan plan.toml"
+        "model write texts with --llm openai/MODEL, or give the axes and counterfactual prompts in a "
+        "plan with --plan plan.toml"
     )
 
 

@@ -560,7 +560,7 @@ def _value_of(axis: str, value: str, text: str, prompt: str) -> str:
     """Return the value that a text states, in the catalog's spelling.
 
     If the model gave no value and askew finds no value in the text, the words that the text adds to
-    the prompt are the value.
+    the prompt are used as the value.
     """
     if not value:
         stated = acceptance.stated_value(axis, text)

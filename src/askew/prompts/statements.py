@@ -225,7 +225,7 @@ def _is_adjective_before_word(parsed: ParsedPrompt, start: int, end: int) -> boo
 
 
 def _counts_people(parsed: ParsedPrompt, counting: NounPhrase, phrase: NounPhrase) -> bool:
-    """Check whether a noun only counts the people in the next phrase: "a couple of nurses"."""
+    """Check whether a noun only counts the people that follow, as in "a couple of nurses"."""
     is_joined = phrase.start - counting.end == 1 and parsed.lower(phrase.start - 1) == "of"
     nouns_of_both = (counting.noun, phrase.noun)
     return (

@@ -27,7 +27,8 @@ class Noun:
     kind
         Kind of person or thing that the noun refers to.
     implies
-        Values that the noun implies, keyed by axis ("boy" implies gender male and age young).
+        Values that the noun implies, keyed by axis. For example, "boy" implies the gender "male"
+        and the age "young".
     counterparts
         For each axis, the noun that replaces this noun in a prompt that must state another value.
     """

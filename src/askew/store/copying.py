@@ -57,7 +57,7 @@ class CopyReport:
 
 
 def copy_store(source: Path, target: Path) -> CopyReport:
-    """Copy the parts of a store that the target lacks, and keep the files' modification times.
+    """Copy the parts of a store that are missing from the target; keep modification times.
 
     Images are copied before the index rows that describe them. A partial copy is therefore a valid
     store, and repeating the call completes the copy.
@@ -148,7 +148,7 @@ def _copy_file(file: Path, copied: Path) -> None:
 
 
 def _copy_rows(old: Store, new: Store, report: CopyReport) -> None:
-    """Copy the index rows that the target lacks, and the journal's metadata for these rows."""
+    """Copy index rows that are missing from the target, and the journal's metadata for them."""
     damaged = {path.stem for path in report.damaged}
     left = set[int]()
     for table in JOURNALED:

@@ -35,7 +35,7 @@ def sha256(data: bytes) -> str:
 
 
 def digest_of(content: object) -> str:
-    """Return a SHA-256 of a JSON value that is the same for every order of the value's keys."""
+    """Return the SHA-256 of a JSON value, regardless of the order of the value's keys."""
     return sha256(json.dumps(content, sort_keys=True).encode())
 
 

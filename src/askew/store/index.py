@@ -167,7 +167,7 @@ class Index:
             self._create(known)
 
     def _include_journal(self, is_writable: bool) -> None:
-        """Add the journal rows that the index lacks.
+        """Add the journal rows that are missing from the index.
 
         If the index is read-only, the rows are added to a copy of the index in memory.
         """
@@ -263,7 +263,7 @@ class Index:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def unjournaled(self) -> int:
-        """Return the number of intact index rows that the journal lacks."""
+        """Return the number of intact index rows that are missing from the journal."""
         if self._journal is None:
             return 0
         left = self._sums()
@@ -301,7 +301,7 @@ class Index:
         return self._journal_end() == journal.size()
 
     def _catch_up(self, journal: Journal, is_writable: bool) -> None:
-        """Add the journal rows that the index lacks."""
+        """Add the journal rows that are missing from the index."""
         end = self._journal_end()
         is_prefix = end is not None and journal.has_line_at(end)
         if is_writable:
@@ -328,7 +328,7 @@ class Index:
                 self.put(table, rows)
 
     def _compare(self, journal: Journal, is_writable: bool) -> None:
-        """Add journal rows that the index lacks, and add index rows that the journal lacks."""
+        """Add the rows that are missing from the index or from the journal."""
         with closing(Index(None, self.timeout, journal)) as journaled:
             for table in JOURNALED:
                 rows = list(journaled.intact_rows(table))

@@ -225,7 +225,7 @@ def _shortened(table: str, row: IndexRow, texts: dict[object, int]) -> IndexRow:
 
 
 def _content(text: str) -> tuple[Any, Any, Any]:
-    """Return the table name, the rows, and the metadata for the rows from a line.
+    """Return a line's table name, its rows, and the metadata for the rows.
 
     Raises
     ------

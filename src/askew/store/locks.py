@@ -144,9 +144,9 @@ class PartLocks:
     """Locks for pieces of work on a store.
 
     To claim a piece of work, a process locks a byte of the lock file. These locks belong to the
-    process. The operating system releases all of them when the process closes any descriptor of the
-    file, and grants a process the same lock twice. All `PartLocks` objects in a process therefore
-    share one open file and one list of locked bytes.
+    process. The operating system releases all of a process's locks on a file when the process
+    closes any descriptor of the file. It also grants a process the same lock twice. All `PartLocks`
+    objects in a process therefore share one open file and one list of locked bytes.
 
     Parameters
     ----------

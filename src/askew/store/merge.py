@@ -124,7 +124,7 @@ def take_pack(pack: ImagePack | ReadingPack, store: Store) -> None:
 
 
 def take_images(pack: ImagePack, store: Store) -> None:
-    """Store the images from a pack that are not yet in the store."""
+    """Store those images from a pack that the store does not contain yet."""
     stored = store.pictures(request.key for request in pack.requests)
     if len(stored) == len(pack.requests):
         return
@@ -133,7 +133,7 @@ def take_images(pack: ImagePack, store: Store) -> None:
 
 
 def _take_readings(pack: ReadingPack, store: Store) -> None:
-    """Store the answers and vectors from a pack that are not yet in the store."""
+    """Store those answers and vectors from a pack that the store does not contain yet."""
     store.put_answer_rows(pack.answers, pack.questions)
     by_fingerprint: dict[str, dict[str, Vector]] = {}
     for name, rows in pack.vectors.items():

@@ -817,7 +817,7 @@ def _is_unchanged(path: str, digest: FileDigest) -> bool:
 
 
 def _place_of(names: Sequence[str]) -> int:
-    """Return the position of the byte in the lock file that stands for this piece of work."""
+    """Return the position of the lock-file byte that stands for this piece of work."""
     return int(digest_of(names)[:15], 16)
 
 

@@ -155,10 +155,11 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
         return lcm(prepared, int(factor) * patch) if isinstance(patch, int) else prepared
 
     def edit(self, requests: Sequence[EditRequest]) -> list[ImageOrMissing]:
-        """For each request, return an edited image of the same size, or `Missing("blank_image")`.
+        """Return an edited image of the same size as its input, or `Missing`, for each request.
 
-        Each edit depends only on its request. When memory runs out, the editor halves the batch and
-        tries again.
+        `Missing("blank_image")` replaces images that the safety checker hid, and images with values
+        that are not finite. Each edit depends only on its request. When memory runs out, the editor
+        halves the batch and tries again.
 
         Raises
         ------

@@ -47,8 +47,8 @@ class DeviceSetup:
     dtype
         Number format of the pipeline's networks.
     offload
-        Unit that is kept in main memory while the device does not need it: "none", "model" (whole
-        networks) or "sequential" (parts of networks).
+        Unit of the pipeline that is kept in main memory while the device does not need it: "none",
+        "model" (whole networks) or "sequential" (parts of networks).
     """
 
     device: torch.device

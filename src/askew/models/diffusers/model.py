@@ -245,8 +245,8 @@ class DiffusersModel(PipelineMaker[Request]):
     dtype
         auto, float32, bfloat16 or float16.
     offload
-        Unit that is kept in main memory while the GPU does not need it: none, model (whole
-        networks) or sequential (parts of networks).
+        Unit of the pipeline that is kept in main memory while the GPU does not need it: none, model
+        (whole networks) or sequential (parts of networks).
     batch_size
         Number of images that the pipeline makes at a time. If 0, askew chooses a number that suits
         the device. When memory runs out, askew halves this number.

@@ -312,8 +312,8 @@ def _read_index(network: Pretrained) -> dict[str, Any]:
     if with_code:
         raise UsageError(
             f"{network.name!r} needs code from its own repository for {', '.join(with_code)}. "
-            "askew does not run code from repositories, since it could do anything on this "
-            "machine; choose a model that diffusers supports"
+            "askew does not run code from repositories, because such code could do anything on "
+            "this machine; choose a model that diffusers supports"
         )
     return index
 

@@ -33,7 +33,7 @@ MULTIPLES: Mapping[str, int] = {
     "SanaPipeline": 32,
     "SanaSprintPipeline": 32,
 }
-"""Number of which height and width must be multiples, for pipeline classes with a known number.
+"""Number of which height and width must be multiples, keyed by pipeline class.
 
 Flux, Chroma, Qwen-Image and Krea 2 would round other sizes without a warning.
 """

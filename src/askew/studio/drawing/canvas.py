@@ -46,7 +46,7 @@ def _closed_spline(count: int) -> Complexes:
 
 @lru_cache(maxsize=64)
 def _open_spline(count: int) -> tuple[Complexes, Complexes]:
-    """Return the weights for an open curve through `count` points, and for the curve's directions.
+    """Return weights for an open curve through `count` points, and weights for its directions.
 
     Both arrays have the shape ((count - 1)·STEPS + 1, count).
     """
