@@ -65,7 +65,7 @@ def image_pack() -> ImagePack:
 
 def hash_of(outcome: EncodedPicture | Missing) -> str:
     assert isinstance(outcome, EncodedPicture)
-    return sha256(outcome.data)
+    return outcome.id
 
 
 def reading_pack() -> ReadingPack:
@@ -74,6 +74,10 @@ def reading_pack() -> ReadingPack:
     vectors = {name: {"embedder@1": np.arange(4, dtype=np.float32)}}
     return ReadingPack(answers, {"q1": "Is it?", "q2": "Why?"}, vectors)
 
+
+IMAGES_SUM = "1297b4d1b955ece582c10a2961153f8ed2280da3e826f554ba0b4d63422104b5"
+READINGS_SUM = "e09a8f4beb1046b62062d0544faeb4b2b94aa3fea066f9e267665eb3cb3eb5f1"
+"""SHA-256 of packs with fixed content. They change only together with the format."""
 
 PACKS = {"images": packed_images(image_pack()), "readings": packed_readings(reading_pack())}
 
@@ -86,6 +90,57 @@ def test_packs_hold_what_was_packed() -> None:
     assert isinstance(readings, ReadingPack)
     np.testing.assert_equal(asdict(readings), asdict(reading_pack()))
     assert packed_images(images) == PACKS["images"]
+
+
+def test_the_bytes_of_packs_do_not_change() -> None:
+    request = PictureRequest(key="0" * 64, prompt="é", seed=1, model="m", made_by={"x": 1.5})
+    vectors = {EncodedPicture(b"x").id: {"map@1": np.ones(2, np.float32)}}
+    images = ImagePack(
+        requests=[request, request],
+        outcomes=[EncodedPicture(b"x" * 700), EncodedPicture(b"x", ".jpg")],
+        seen=vectors,
+    )
+    readings = ReadingPack(answers=[], vectors=vectors)
+    assert sha256(packed_images(images)) == IMAGES_SUM
+    assert sha256(packed_readings(readings)) == READINGS_SUM
+
+
+@pytest.mark.parametrize("kind", ["images", "readings"])
+def test_packs_are_what_tarfile_writes(kind: str) -> None:
+    buffer = io.BytesIO()
+    with (
+        tarfile.open(fileobj=io.BytesIO(PACKS[kind])) as pack,
+        tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar,
+    ):
+        for member in pack:
+            plain = tarfile.TarInfo(member.name)
+            plain.size = member.size
+            tar.addfile(plain, pack.extractfile(member))
+    assert buffer.getvalue() == PACKS[kind]
+
+
+@pytest.mark.parametrize("name", ["b/" + "a" * 100, "é"])
+def test_a_pack_with_a_name_that_askew_would_not_write_is_refused(name: str) -> None:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        tar.addfile(tarfile.TarInfo(name))
+    with pytest.raises(DamagedPack):
+        unpacked(buffer.getvalue(), "images")
+
+
+def test_an_image_is_hashed_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hashed: list[bytes] = []
+
+    def counted(data: bytes) -> str:
+        hashed.append(data)
+        return sha256(data)
+
+    monkeypatch.setattr("askew.store.imagefile.sha256", counted)
+    pack = image_pack()
+    packed_images(pack)
+    with Store(tmp_path) as store:
+        take_pack(pack, store)
+    assert len(hashed) == len(set(hashed)) == 2
 
 
 def test_any_tool_opens_a_pack(tmp_path: Path) -> None:

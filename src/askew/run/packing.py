@@ -8,7 +8,6 @@ from askew.run.base import Outcome
 from askew.run.live import LiveRun
 from askew.run.recording import ImageSlice, QuestionTask, ReadingTask
 from askew.store.entries import read_bytes
-from askew.store.files import sha256
 from askew.store.imagefile import EncodedPicture
 from askew.store.merge import read_pack, take_images
 from askew.store.pack_storage import PackStorage
@@ -67,7 +66,7 @@ class PackingStore(Store):
         by_name = {}
         for outcome, rows in zip(outcomes, seen, strict=bool(seen)):
             if isinstance(outcome, EncodedPicture) and rows:
-                by_name[sha256(outcome.data)] = rows
+                by_name[outcome.id] = rows
         pack = ImagePack(
             requests=wanted,
             outcomes=outcomes,

@@ -5,6 +5,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from askew.store.entries import read_bytes
-from askew.store.files import shown
+from askew.store.files import sha256, shown
 from askew.types import Missing
 
 COMPRESSION = 1
@@ -71,12 +72,17 @@ NOISE = 2
 """Maximum change in a pixel value (0 to 255) when a single-color image is encoded and decoded."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EncodedPicture:
     """The bytes of an image file, and the suffix of the file, such as ".png"."""
 
     data: bytes
     suffix: str = ".png"
+
+    @cached_property
+    def id(self) -> str:
+        """SHA-256 of the bytes as 64 hexadecimal digits, computed at most once."""
+        return sha256(self.data)
 
 
 def encode(image: Image.Image) -> EncodedPicture | Missing:

@@ -39,6 +39,16 @@ VECTORS = "vectors.f4"
 BLOCK = 512
 """Size in bytes of a tar block. Each file is preceded by a block that describes the file."""
 
+EMPTY_HEADER = tarfile.TarInfo().tobuf(tarfile.USTAR_FORMAT)
+"""Header of a file without a name and without content."""
+
+SIZE_FIELD = slice(124, 136)
+SUM_FIELD = slice(148, 156)
+"""Positions in a header of the file's size, and of the sum of the header's bytes."""
+
+END = bytes(2 * BLOCK)
+"""Two empty blocks, which end a tar file."""
+
 Kind = Literal["images", "readings"]
 Vector = NDArray[np.float32]
 
@@ -73,7 +83,7 @@ class ImagePack:
 
     def rows_seen(self) -> list[Mapping[str, Vector]]:
         """Return the vectors computed during generation, one mapping per request."""
-        names = [sha256(o.data) if isinstance(o, EncodedPicture) else "" for o in self.outcomes]
+        names = [o.id if isinstance(o, EncodedPicture) else "" for o in self.outcomes]
         return [self.seen.get(name, {}) for name in names]
 
 
@@ -121,7 +131,7 @@ def kind_of(path: str) -> Kind:
 
 def packed_images(pack: ImagePack) -> bytes:
     """Encode a pack of images. Identical content always yields identical bytes."""
-    files: dict[str, bytes] = {}
+    images: dict[str, EncodedPicture] = {}
     rows = []
     for request, outcome in zip(pack.requests, pack.outcomes, strict=True):
         row: dict[str, object] = {
@@ -133,9 +143,9 @@ def packed_images(pack: ImagePack) -> bytes:
         if isinstance(outcome, Missing):
             row |= {"reason": outcome.reason, "detail": outcome.detail}
         else:
-            name = sha256(outcome.data) + outcome.suffix
+            name = outcome.id + outcome.suffix
             row["file"] = name
-            files[name] = outcome.data
+            images[name] = outcome
         rows.append(row)
     content = {
         "made_by": dict(pack.requests[0].made_by) if pack.requests else {},
@@ -143,7 +153,7 @@ def packed_images(pack: ImagePack) -> bytes:
         "reports": {key: dict(report) for key, report in pack.reports.items()},
         "images": rows,
     }
-    return _packed("images", content, files, pack.seen)
+    return _packed("images", content, images, pack.seen)
 
 
 def packed_readings(pack: ReadingPack) -> bytes:
@@ -205,17 +215,19 @@ def _refused_garbage() -> Iterator[None]:
 def _packed(
     kind: Kind,
     content: Mapping[str, object],
-    files: Mapping[str, bytes],
+    images: Mapping[str, EncodedPicture],
     vectors: Mapping[str, Mapping[str, Vector]],
 ) -> bytes:
     """Return a tar file with the checksums, the manifest and the other files, in this order."""
-    all_files = dict(files)
+    files = {name: image.data for name, image in images.items()}
+    digests = {name: image.id for name, image in images.items()}
     listed_vectors, rows = _listed_vectors(vectors)
     if rows:
-        all_files[VECTORS] = rows
+        files[VECTORS] = rows
+        digests[VECTORS] = sha256(rows)
     offset = 0
     places = {}
-    for name, file in all_files.items():
+    for name, file in files.items():
         places[name] = [offset + BLOCK, len(file)]
         offset += BLOCK + -(-len(file) // BLOCK) * BLOCK
     manifest = {
@@ -227,20 +239,38 @@ def _packed(
         "files": places,
     }
     manifest_file = json.dumps(manifest, sort_keys=True).encode("ascii")
-    summed = {MANIFEST: manifest_file, **all_files}
-    sums = "".join(f"{sha256(file)}  {name}\n" for name, file in summed.items())
-    return _tar({SUMS_FILE: sums.encode("ascii"), **summed})
+    sums = _sums({MANIFEST: sha256(manifest_file), **digests})
+    return _tar({SUMS_FILE: sums, MANIFEST: manifest_file, **files})
+
+
+def _sums(digests: Mapping[str, str]) -> bytes:
+    """Return the content of SHA256SUMS for files with these digests."""
+    return "".join(f"{digest}  {name}\n" for name, digest in digests.items()).encode("ascii")
 
 
 def _tar(files: Mapping[str, bytes]) -> bytes:
     """Return a tar file without times and owners. Identical files always yield identical bytes."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for name, file in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(file)
-            tar.addfile(member, io.BytesIO(file))
-    return buffer.getvalue()
+    parts = []
+    for name, file in files.items():
+        parts += [_tar_header(name, len(file)), file, bytes(-len(file) % BLOCK)]
+    length = sum(map(len, parts)) + len(END)
+    return b"".join([*parts, END, bytes(-length % tarfile.RECORDSIZE)])
+
+
+def _tar_header(name: str, size: int) -> bytes:
+    """Return the header of a file, with the bytes that `tarfile` writes.
+
+    `tarfile` needs five times as long.
+    """
+    path = name.encode("ascii")
+    if len(path) > tarfile.LENGTH_NAME:
+        raise ValueError(f"the name {name} is too long for a tar file")
+    header = bytearray(EMPTY_HEADER)
+    header[: len(path)] = path
+    header[SIZE_FIELD] = b"%011o\0" % size
+    header[SUM_FIELD] = b" " * 8
+    header[SUM_FIELD] = b"%06o\0 " % sum(header)
+    return bytes(header)
 
 
 def _listed_vectors(
@@ -263,9 +293,8 @@ def _unpacked(data: bytes, kind: Kind) -> tuple[dict[str, Any], dict[str, bytes]
     files = dict(_members(data))
     if _tar(files) != data:
         raise DamagedPack("has changed: it contains bytes that askew would not write")
-    sums = files.pop(SUMS_FILE, b"").decode("ascii")
-    expected = "".join(f"{sha256(file)}  {name}\n" for name, file in files.items())
-    if not files or sums != expected:
+    sums = files.pop(SUMS_FILE, b"")
+    if not files or sums != _sums({name: sha256(file) for name, file in files.items()}):
         raise DamagedPack("has changed: a SHA-256 differs")
     manifest = json_value(files.pop(MANIFEST))
     if manifest["pack"] != FORMAT:
@@ -320,10 +349,10 @@ def _outcome(row: Mapping[str, Any], files: Mapping[str, bytes]) -> EncodedPictu
         return missing
     path = PurePosixPath(row["file"])
     _check_row((row["key"], path.stem, path.suffix, None, "", *fixed))
-    file = files[row["file"]]
-    if sha256(file) != path.stem:
+    image = EncodedPicture(files[row["file"]], path.suffix)
+    if image.id != path.stem:
         raise DamagedPack(f"has changed: the SHA-256 of the image {path.stem[:12]} differs")
-    return EncodedPicture(file, path.suffix)
+    return image
 
 
 def _check_row(row: IndexRow) -> None:

@@ -330,7 +330,7 @@ class Store:
             fingerprint.
         """
         keys = [request.key for request in wanted]
-        ids = [sha256(o.data) if isinstance(o, EncodedPicture) else None for o in outcomes]
+        ids = [o.id if isinstance(o, EncodedPicture) else None for o in outcomes]
         self._quarantine_damaged(keys)
         self._write_files(ids, outcomes)
         about = {**provenance, "made_by": dict(wanted[0].made_by) if wanted else {}}
