@@ -38,7 +38,7 @@ def opened_engine(
     UnknownName
         If there is no engine with this name.
     UsageError
-        If the options do not fit the engine.
+        If an option does not apply to the engine, or has an invalid value.
     MissingPackage
         If the package that the engine needs is not installed.
     """

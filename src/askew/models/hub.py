@@ -275,7 +275,7 @@ def _file_digest(path: Path, size: int, changed: int) -> bytes:
 
 @contextmanager
 def explain_errors(name: str, library: str = "", part: str = "") -> Iterator[None]:
-    """Convert libraries' exceptions about a network into errors for users within this context.
+    """Convert libraries' exceptions that are raised in this context into errors for users.
 
     The messages state what is wrong and what to do.
 

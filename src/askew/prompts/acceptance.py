@@ -495,7 +495,7 @@ def _is_alike_any_part(word: str, others: Collection[str]) -> bool:
 def _other_axis_stated(prompt: str, axis: str, text: str, rest: str) -> str | None:
     """Return the name of another axis if the text, but not the prompt, states a value of that axis.
 
-    `rest` is the text without the words for its value.
+    `rest` is the text without the words for the intended value.
     """
     subject = main_phrase(parse_prompt(prompt))
     kinds = {"any", subject.noun.kind if subject and subject.noun else "person"}

@@ -39,7 +39,7 @@ class Completions:
     def put_completions(self, records: Mapping[str, Mapping[str, Any]]) -> None:
         """Store several records, keyed by request hash.
 
-        This is faster than storing them one by one.
+        Storing them together is faster than storing them one by one.
 
         Raises
         ------

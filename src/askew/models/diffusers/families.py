@@ -134,7 +134,7 @@ def call_signature(family: type) -> dict[str, inspect.Parameter]:
 def _absent_packages(family: type) -> list[str]:
     """Return the packages that a class needs but that are not installed.
 
-    Without them, diffusers replaces the class with a stand-in.
+    Without these packages, diffusers replaces the class with a stand-in.
     """
     if issubclass(family, DiffusionPipeline):
         return []

@@ -176,7 +176,7 @@ def load(
     Parameters
     ----------
     sources
-        Repositories of the pipeline's parts, from `all_sources`.
+        Repositories that contain the pipeline's parts, as returned by `all_sources`.
     family
         Class of the pipeline.
     place

@@ -162,8 +162,8 @@ class PipelineMaker(ABC, Generic[R]):
     def _make(self, requests: Sequence[R]) -> list[ImageOrMissing]:
         """Make images for requests that could be served by a single pipeline call.
 
-        If memory runs out, the method halves the batch and tries again. It raises ModelError if a
-        single image needs too much memory.
+        If memory runs out, the method halves the batch and tries again. The method raises
+        ModelError if a single image needs too much memory.
         """
         images: list[ImageOrMissing] = []
         while len(images) < len(requests):
@@ -265,8 +265,8 @@ class DiffusersModel(PipelineMaker[Request]):
     ----------
     watch, steer
         Functions that return a context manager, which is active while the pipeline makes images;
-        None for no function. `watch` must not change the images. `steer` may change them, as a
-        mitigation does; `settings` must then contain the mitigation.
+        None for no function. `watch` must not change the images. `steer` may change the images, as
+        a mitigation does; `settings` must then contain the mitigation.
 
     Raises
     ------

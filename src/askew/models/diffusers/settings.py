@@ -359,7 +359,7 @@ def check_size(settings: Mapping[str, Setting], multiple: int, name: str) -> Non
 
 @contextmanager
 def fitting(settings: Mapping[str, Setting], name: str) -> Iterator[None]:
-    """Convert a pipeline's or scheduler's errors about settings to UsageError in this context."""
+    """Convert the errors about settings that are raised in this context to UsageError."""
     try:
         yield
     except (IndexError, ValueError) as error:
