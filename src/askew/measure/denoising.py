@@ -34,8 +34,7 @@ LOSSES: Mapping[str, Callable[..., Tensor]] = {
     "l1": F.l1_loss,
     "huber": F.huber_loss,
 }
-"""Loss per noise element, keyed by name: squared, absolute or Huber error (δ = 1).
-"""
+"""Loss per noise element, keyed by name: squared, absolute or Huber error (δ = 1)."""
 
 
 def timesteps(samples: int, total: int = 1000) -> list[int]:

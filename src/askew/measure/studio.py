@@ -122,7 +122,7 @@ class StudioEmbedder(CachingEmbedder):
         return self.embed_pixels(np.stack([np.asarray(_resized(image)) for image in images]))
 
     def embed_images(self, images: list[Image.Image]) -> Vectors:
-        """Return unit vectors for images in memory, of shape (images, 128)."""
+        """Return unit vectors for images in memory, as an array of shape (images, 128)."""
         return self._embedded(images)
 
     def embed_pixels(self, pixels: NDArray[np.uint8]) -> Vectors:

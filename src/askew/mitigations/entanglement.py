@@ -71,7 +71,7 @@ class LayerQueries:
 
 
 class Entanglement(Steering):
-    """Guidance that reduces the overlap of two attention maps: for an axis's name, and for a word.
+    """Guidance that reduces the overlap of the attention maps for an axis's name and for a word.
 
     The predicted noise changes by
 
@@ -81,7 +81,7 @@ class Entanglement(Steering):
     axis's name and for the other word. The maps come from the conditional half. They are summed
     over the layers of the down and up blocks, then scaled to [0, 1]. If the norm of an image's
     gradient exceeds 1, the gradient is scaled to norm 1. If the network predicts velocities, its
-    output is changed so that the noise changes by the amount above.
+    output is changed so that the noise changes by the amount given above.
 
     Attributes
     ----------
@@ -231,7 +231,7 @@ def soft_mask(map: Tensor, variant: Variant = "paper") -> Tensor:
     The mask is near 1 on the share `AREA` of the map where the values are highest, and near 0
     elsewhere. It is computed by entropic optimal transport, which moves a share `AREA` of the map's
     values to 1 and the rest to 0. The cost is the squared distance, and `ROUNDS` iterations balance
-    the transport. If a map has no clear edges, its mask covers a larger share.
+    the transport. If a map has no clear edges, its mask covers a larger share of the map.
 
     Parameters
     ----------

@@ -196,7 +196,7 @@ class ITIGen(TargetSteering):
         return torch.cat(rows)
 
     def _added_tokens(self, requested: Mapping[str, str]) -> Any:
-        """Return the sum of the tokens of all requested values, of shape (3, width)."""
+        """Return the sum of all requested values' tokens, as an array of shape (3, width)."""
         return sum(
             self.table(axis)[list(self.targets[axis]).index(value)]
             for axis, value in requested.items()
@@ -465,7 +465,7 @@ class _TokenLearner:
             parameter.requires_grad_(False)
 
     def _original_vectors(self) -> Tensor:
-        """Return unit vectors of the prompts without learned tokens, of shape (prompts, d)."""
+        """Return unit vectors (prompts, d) for the prompts without learned tokens."""
         import torch
         from torch.nn.functional import normalize
 

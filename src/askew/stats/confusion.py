@@ -121,7 +121,7 @@ class ReadingErrors:
         return np.asarray(np.sqrt(of_answers / pictures + self.variances(shares, self.inverse.T)))
 
     def drawn(self, draws: int, seed: int) -> Floats:
-        """Draw matrices R that are compatible with the counts, of shape (draws, m, m)."""
+        """Draw matrices R that are compatible with the counts. The shape is (draws, m, m)."""
         return _drawn(self.key, len(self.counts), draws, seed)
 
 

@@ -132,7 +132,7 @@ class CountModel:
         return np.asarray(scipy.linalg.cho_solve((self.factor, True), identity))
 
     def draws(self, count: int, rng: Generator) -> Floats:
-        """Draw effects from the posterior, of shape (count, 1 + features, K - 1)."""
+        """Draw effects from the posterior, as an array of shape (count, 1 + features, K - 1)."""
         normal = rng.standard_normal((len(self.factor), count))
         deviations = scipy.linalg.solve_triangular(self.factor, normal, lower=True, trans="T")
         size, contrasts = self.mode.shape
@@ -150,7 +150,7 @@ def shares_of_logits(logits: Floats) -> Floats:
 
 
 def contrasts_of(values: int) -> Floats:
-    """Return K - 1 orthonormal contrasts of K values, of shape (K - 1, K)."""
+    """Return K - 1 orthonormal contrasts of K values, as an array of shape (K - 1, K)."""
     return np.asarray(scipy.linalg.helmert(values))
 
 

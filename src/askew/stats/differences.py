@@ -456,7 +456,7 @@ def kernel_distance(
 
 
 def _cubic_kernel(x: Floats, y: Floats) -> Floats:
-    """Return k(x, y) = (x.y / d + 1)^3 for all pairs of n vectors, of shape (n, n)."""
+    """Return k(x, y) = (x.y / d + 1)^3 for all pairs of n vectors, as an array of shape (n, n)."""
     return np.asarray((x @ y.T / x.shape[1] + 1) ** 3)
 
 

@@ -167,8 +167,8 @@ def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estima
 def mean_cas_contrast(contrasts: ArrayLike, plug_ins: ArrayLike, level: float = 0.95) -> Estimate:
     """Estimate the mean CAS contrast of a value over the prompts of a domain, tested against 0.
 
-    The interval is Student's interval over prompts. It is extended by the mean bias correction, in
-    the direction of this correction.
+    The interval is Student's interval over prompts. This interval is extended by the mean bias
+    correction, in the direction of this correction.
 
     Parameters
     ----------

@@ -127,7 +127,7 @@ class PairedSets:
         return self.first.mean(axis=0), self.second.mean(axis=0)
 
     def resampled(self, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Return the mean of each set in bootstrap samples, of shape (draws, columns).
+        """Return each set's mean in bootstrap samples, as arrays of shape (draws, columns).
 
         The two rows of a pair are drawn together. Rows without a partner are drawn independently.
         """
@@ -139,7 +139,7 @@ class PairedSets:
         return first / len(self.first), second / len(self.second)
 
     def exchanged(self, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Return the mean of each set after random swaps of images, of shape (draws, columns).
+        """Return each set's mean after random swaps of images, as arrays of shape (draws, columns).
 
         The two images of a pair are swapped with probability 1/2. Images without a partner are
         assigned to the two sets at random, without changing the sizes of the sets.

@@ -159,7 +159,7 @@ def _distinct(shares: list[Floats], reference: tuple[float, ...]) -> list[Floats
 def _rejected_counts(
     images: int, reference: tuple[float, ...], level: float, errors: ReadingErrors | None
 ) -> Floats:
-    """Return all counts that Pearson's test rejects, of shape (outcomes, K)."""
+    """Return all counts that Pearson's test rejects, as an array of shape (outcomes, K)."""
     counts = possible_counts(images, len(reference))
     return counts[_rejects(counts, reference, level, errors)]
 
@@ -262,8 +262,8 @@ def detectable_deviation(
 ) -> float | None:
     """Return the minimum deviation that a test detects with a given number of images and power.
 
-    Parameters are as in `images_needed`. `distance` is the distance that measures the deviation in
-    `power_of`.
+    Parameters are as in `images_needed`. `distance` is the name of the distance with which
+    `power_of` measures the deviation.
 
     Returns
     -------

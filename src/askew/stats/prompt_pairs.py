@@ -313,7 +313,7 @@ class DifferentPrompts:
         return sums, weights
 
     def sums(self, draws: int, rng: Generator) -> Integers:
-        """Draw sums of the differences under random signs, of shape (draws, K).
+        """Draw sums of the differences under random signs, as an array of shape (draws, K).
 
         Parameters
         ----------

@@ -766,7 +766,7 @@ def _intervals_of_alike(
 
 
 def _standard_errors(targets: Sequence[TargetDistribution], errors: ReadingErrors) -> Floats:
-    """Return the standard errors at the shares or at the reference shares, whichever are larger."""
+    """Return standard errors at the observed or at the reference shares, whichever are larger."""
     rows = []
     for target in targets:
         at_shares = errors.standard_errors(target.shares, target.pictures)
