@@ -166,7 +166,7 @@ def test_a_significant_change_without_a_direction_is_bold_and_gray() -> None:
     assert drawings(page)[0].kind == ""
     assert '<tbody class="sig">' in page
     assert "<b>significant</b>" in page
-    assert "or its direction not determined" in page
+    assert "or direction not determined" in page
     settled = replace(row, significant=False, verdict="not significant (q = 0.4)")
     page = value_rows.changes(ChangeChart("c", "Axis", (settled,), "Share", "share"), {})
     assert '<tbody class="ns">' in page

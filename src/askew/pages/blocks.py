@@ -133,9 +133,9 @@ class ImageQuery:
 
 @dataclass(frozen=True, slots=True)
 class PhraseLink:
-    """A phrase in a sentence that states a number of images, such as "31 of 48 images".
+    """A phrase that states a number of images in a sentence, such as "31 of 48 images".
 
-    The web app links it to these images.
+    The web app links the phrase to these images.
 
     Attributes
     ----------
@@ -406,7 +406,8 @@ class LineSeries:
     series : int
         Number of the line's color.
     thin : bool
-        Whether to draw a thin line, for example for individual scores behind their average.
+        Whether to draw a thin line, for example for individual scores that are drawn behind their
+        average.
     """
 
     name: str
@@ -456,7 +457,7 @@ class ImageSource(Protocol):
     """A finished run, or any other object that can open an image by its id."""
 
     def picture(self, name: str) -> "Image.Image | None":
-        """Return the image with an id, or None if its file is missing."""
+        """Return the image that has this id; None if its file is missing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -1080,7 +1081,8 @@ class Page:
         Remarks to show only in terminals, because terminals omit the section that contains these
         remarks.
     detail : str
-        A sentence below the headline, which states the certainty and power or a second result.
+        A sentence below the headline. The sentence states the certainty and power, or a second
+        result.
     version : str
         Version of askew that computed the results.
     limits : str

@@ -167,7 +167,7 @@ def legend(keys: Sequence[tuple[str, str]]) -> Markup:
 
 
 def hidden(text: str) -> Markup:
-    """Return text that only screen readers present."""
+    """Return text that is only read aloud by screen readers."""
     return tag("span", text, class_="hidden")
 
 

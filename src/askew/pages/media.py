@@ -178,7 +178,7 @@ def set_row(media: Media, image_set: PictureSet, most: int, seed: int | None = N
 
 
 def shot(media: Media, name: str | None, alt: str, caption: str = "") -> Thumbnail:
-    """Return a thumbnail of the image with an id, or an empty cell if the id is None."""
+    """Return a thumbnail of the image that has this id, or an empty cell if the id is None."""
     image = None if name is None else ImageReference(image_id=name, source=media)
     return Thumbnail(image=image, alt=alt, caption=caption)
 
@@ -299,7 +299,7 @@ def overlay_copy(image: Image.Image, overlay: HeatOverlay | MaskOverlay, side: i
 
 
 def heat_pixels(picture: Image.Image, map: NDArray[np.floating[Any]], side: int) -> Pixels:
-    """Return the pixels of an image with the attention map for a word over it.
+    """Return the pixels of an image after drawing a word's attention map over it.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def heat_pixels(picture: Image.Image, map: NDArray[np.floating[Any]], side: int)
 def mask_pixels(
     picture: Image.Image, a: NDArray[np.bool_], b: NDArray[np.bool_], side: int
 ) -> Pixels:
-    """Return the pixels of an image with the attention masks for two words over it.
+    """Return the pixels of an image after drawing two words' attention masks over it.
 
     Parameters
     ----------
@@ -357,7 +357,7 @@ def mask_pixels(
 
 
 def _nearest(old: int, new: int) -> NDArray[np.intp]:
-    """Return the index of the pixel to copy for each pixel when a row is resized."""
+    """Return, for each pixel of a resized row, the index of the pixel to copy from the original."""
     return np.arange(new) * old // new
 
 

@@ -1,7 +1,8 @@
 """Sentences in which pages claim an effect, or report that a test is not significant.
 
-`tests/truth/test_summaries.py` tests each phrase, and measures how often it claims an effect that
-does not exist. The page `docs/reference/wording.md` is generated from the phrases and this test.
+`tests/truth/test_summaries.py` tests each phrase, and measures how often the phrase claims an
+effect that does not exist. The page `docs/reference/wording.md` is generated from the phrases and
+this test.
 """
 
 from collections.abc import Mapping

@@ -40,8 +40,8 @@ PERCEIVED = (
     "gender, age, ethnicity and similar axes are perceptions; they do not describe anyone's identity."
 )
 HOLDS = (
-    "The results hold for these prompts, this model with these settings, and these instruments. "
-    "The results do not explain causes, and make no statement about any law or standard."
+    "The results apply only to these prompts, to this model with these settings, and to these "
+    "instruments. The results do not explain causes, and make no statement about any law or standard."
 )
 DRAWN = Paragraph(
     "All random draws depend on the run seed, so the same plan produces the same page."
@@ -78,7 +78,7 @@ class MissingNote:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Texts at the top of a page, and the page's first screen; see `Page`.
+    """Text at the top of a page, and the page's first screen; see `Page`.
 
     `meta` contains the facts that `Page.meta` lists on one line.
     """
@@ -109,7 +109,7 @@ def page(
     head : Head
         Findings of the run.
     heading : Heading
-        Texts at the top of the page.
+        Text at the top of the page.
     sections : iterable of Section
         Sections that the method adds.
     reading : Section

@@ -361,7 +361,7 @@ def _change_keys(chart: ChangeChart) -> list[tuple[str, str]]:
     undetermined = any(row.significant for row in neutral)
     meaning = "change not significant"
     if undetermined:
-        meaning += ", or its direction not determined"
+        meaning += ", or direction not determined"
     references = any(row.reference is not None for row in chart.rows)
     keys = (
         (True, "ring", chart.before),

@@ -198,7 +198,7 @@ def largest_first(score: E | None) -> float:
 
 
 def absence(score: E | None) -> str:
-    """Return why a score is missing, or how many images it lacks; "" if nothing is missing."""
+    """Return why a score is missing, or the number of missing images; "" if nothing is missing."""
     if isinstance(score, Missing):
         return reason(score)
     if score is None or not score.missing:

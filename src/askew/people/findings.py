@@ -214,7 +214,7 @@ class RatedGrid:
     mean, median : float, optional
         Mean and median of the ratings. Ratings range from 1 to 5.
     scores : mapping of score to float
-        Bias scores that the run has for the prompt on this axis, keyed by score name.
+        The run's bias scores for the prompt on this axis, keyed by score name.
     """
 
     item: str
@@ -363,7 +363,7 @@ class SelectionFindings:
 
 @record
 class StudyAnalysis:
-    """Results computed from the answers of all raters, or from those of the included raters only.
+    """Results computed from the answers of all raters, or of only the included raters.
 
     Only the fields that apply to this kind of study have values.
 

@@ -130,7 +130,7 @@ class StudyFolder:
         return last
 
     def image(self, digest: str) -> Path:
-        """Return the path of the study's image that has this SHA-256."""
+        """Return the path of the study's image that has this SHA-256 checksum."""
         return self.path / IMAGES / f"{digest}.png"
 
     def check_frozen(self) -> None:

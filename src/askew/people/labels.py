@@ -47,7 +47,7 @@ class StudyVQA:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Text that changes whenever the answers of included raters change."""
+        """Fingerprint, which changes whenever the answers of included raters change."""
         answers = []
         for (rater, item), answer in sorted(self.study.answers.items()):
             if rater in self.study.raters:

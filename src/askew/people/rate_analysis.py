@@ -28,7 +28,7 @@ from askew.stats.ratings import (
 from askew.types import Estimate, Missing, grouped
 
 TOP_AXES = 3
-"""Minimum number of axes of the prompts included in top-1 and top-2, as in the paper."""
+"""Minimum number of axes that a prompt must have to count in top-1 and top-2, as in the paper."""
 
 GROUPS = ("all", "societal")
 

@@ -180,7 +180,8 @@ class Item:
     special : tuple of str
         Special answers that raters can also choose, such as ":cannot_tell".
     groups : tuple of tuple of str
-        SHA-256 of each image, one tuple per group of images. Groups are shown side by side.
+        SHA-256 checksum of each image, with one tuple per group of images. Groups are shown side by
+        side.
     axis : str, optional
         Axis to which the question belongs.
     prompt : str
@@ -238,7 +239,7 @@ class RaterRecord:
     number : int
         Number of the rater, which determines the order of the options.
     token : str
-        SHA-256 of the secret in the rater's link; empty if the rater has no link.
+        SHA-256 hash of the secret in the rater's link; empty if the rater has no link.
     items : tuple of str
         Ids of the rater's items, in the order in which the rater sees them.
     consented : bool
@@ -285,7 +286,7 @@ class FrameEntry:
     Attributes
     ----------
     id : str
-        SHA-256 of an image, or id of an item.
+        SHA-256 checksum of an image, or id of an item.
     source : int
         Position of the run among the sources in the plan.
     prompt, set : str

@@ -89,7 +89,7 @@ class StudyResult(Document):
 
 
 def study_results(folder: StudyFolder) -> StudyResult:
-    """Compute the results of a study from all its answers.
+    """Compute the results of a study from all of its answers.
 
     Raises
     ------

@@ -60,7 +60,7 @@ class AxisSample:
 
     @property
     def images(self) -> int:
-        """Number of images in the population that was sampled."""
+        """Number of images in the sampled population."""
         return sum(map(len, self.strata.values()))
 
 
@@ -84,7 +84,7 @@ def sample_axis(
     rng
         Random generator for the sample.
     precision
-        Target half-width of the confidence intervals for the shares in these images.
+        Target half-width of the confidence intervals for the shares in the run's images.
     images
         Number of images to label if `precision` is None; None for all images.
     level

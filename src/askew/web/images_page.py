@@ -33,7 +33,7 @@ ANY = {"": "any"}
 
 
 def images_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the page with those images of a run that a filter selects."""
+    """Return the page that lists a run's images after applying a filter."""
     run = site.opened.run(request.path_params["run"])
     chosen = ImageFilter.of(request.query_params)
     marks = marks_of(run)

@@ -1,4 +1,4 @@
-"""Index of the web app, an SQLite file with facts about run folders and their images.
+"""Index of the web app: an SQLite file with metadata of run folders and their images.
 
 The index contains only information from the run folders, so it can be deleted without loss. askew
 reads a run again if the modification time or the size of one of its files has changed.
@@ -136,7 +136,7 @@ class RunIndex:
         return [Path(folder) for (folder,) in rows]
 
     def read(self, folder: Path) -> RunFacts:
-        """Read a run folder's results into the index, and return facts about the run."""
+        """Read a run folder's results into the index, and return the run's metadata."""
         stamp = stamp_of(folder)
         facts, images = read_run(folder)
         self.write(lambda: self.put(facts, stamp, images))
@@ -151,12 +151,13 @@ class RunIndex:
                 yield from (child for child in sorted(root.iterdir()) if _is_run(child))
 
     def runs(self, words: str = "", order: str = "changed") -> list[RunFacts]:
-        """Return facts about all runs that match a search.
+        """Return the metadata of all runs that match a search.
 
         Parameters
         ----------
         words
-            Words to search for, separated by spaces. A run matches if it contains all words.
+            Words to search for, separated by spaces. A run matches if its folder, command, model,
+            prompts, headline and state together contain all words.
         order
             Key of `ORDERS`.
         """
@@ -174,7 +175,7 @@ class RunIndex:
             return [_facts(row) for row in self._connection.execute(query, values)]
 
     def run(self, identity: str) -> RunFacts | None:
-        """Return facts about the run that has this id; None if it does not exist."""
+        """Return the metadata of the run that has this id; None if it does not exist."""
         query = f"SELECT {_COLUMNS} FROM runs WHERE id = ?"
         with self._lock:
             row = self._connection.execute(query, (identity,)).fetchone()
@@ -196,7 +197,7 @@ class RunIndex:
             return [row[0].hex() for row in self._connection.execute(query, (identity,))]
 
     def shared_images(self, identity: str) -> int:
-        """Return the number of images in a run that other runs also contain."""
+        """Return how many of the images in a run also occur in other runs."""
         query = (
             "SELECT count(*) FROM images AS own WHERE own.run = ? AND EXISTS "
             "(SELECT 1 FROM images AS other WHERE other.id = own.id AND other.run != own.run)"
@@ -206,7 +207,7 @@ class RunIndex:
         return int(count)
 
     def put(self, facts: RunFacts, stamp: str, images: Sequence[str]) -> None:
-        """Write facts about a run and the ids of its images.
+        """Write a run's metadata and the ids of its images.
 
         Call this method only from a function that is passed to `write`.
         """
@@ -276,7 +277,7 @@ def stamp_of(folder: Path) -> str:
 
 
 def read_run(folder: Path) -> tuple[RunFacts, list[str]]:
-    """Read a run folder. Return facts about the run, and the ids of the images in its results."""
+    """Read a run folder. Return its metadata, and the ids of the images in its results."""
     facts = _unread(folder)
     if facts.state != "unread":
         return facts, []
@@ -336,7 +337,7 @@ def _damaged(facts: RunFacts, fault: str) -> RunFacts:
 
 
 def _unread(folder: Path) -> RunFacts:
-    """Return those facts about a run folder that do not require reading its results."""
+    """Return the metadata of a run folder that can be collected without reading its results."""
     head: dict[str, object] = {}
     fault = ""
     try:

@@ -44,7 +44,7 @@ class OpenedRun:
     Attributes
     ----------
     facts
-        Facts about the run, as recorded in the index.
+        Metadata of the run, as recorded in the index.
     result
         Results and files of the run.
     """
@@ -187,12 +187,12 @@ def stored_file(store: Path, image: str) -> Path | None:
 
 
 def intact_bytes(file: Path) -> bytes:
-    """Return the content of an image file. Check that the file name is the SHA-256 of the content.
+    """Return the content of an image file, after comparing its checksum with the file name.
 
     Raises
     ------
     UsageError
-        If the SHA-256 of the content differs.
+        If the SHA-256 checksum of the content differs from the file name.
     """
     data = read_bytes(file, follow=False)
     if sha256(data) != file.stem:

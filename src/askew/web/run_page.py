@@ -154,7 +154,7 @@ def _hand_note(run: OpenedRun, count: int, is_original: bool) -> Markup | None:
 
 
 def _unfinished(site: Site, facts: RunFacts, error: UsageError) -> Response:
-    """Return the page of a run that has no report, which shows the state of the run."""
+    """Return a page that shows the state of a run that has no report."""
     remove = tag("p", tag("a", "Remove this run", href=f"/runs/{facts.id}/remove"))
     if facts.state == "damaged":
         return message("This run is damaged", str(error), 409, "runs", remove)
