@@ -302,7 +302,7 @@ def test_axes_of_skew_are_known_axes() -> None:
     assert MinePlan(objective="eq1").axes == ()
     assert MinePlan(axes=("Body type",)).axes == ("body_type",)
     assert MinePlan(axes=("age",), images=9, selection="score").images == 9
-    with pytest.raises(ValueError, match="axes need the objective skew"):
+    with pytest.raises(ValueError, match="--axes needs the objective skew"):
         MinePlan(objective="eq1", axes=("gender",))
 
 

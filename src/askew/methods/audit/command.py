@@ -103,7 +103,8 @@ def audit(
         up to --max-images. No counterfactual images are generated.
     decide
         Axes, separated by commas. With --until decided, askew stops adding images to a prompt once
-        all of these axes have significant verdicts. By default, one significant axis is enough.
+        all of these axes have significant verdicts. By default, a significant verdict on any axis
+        is enough.
     max_images
         Maximum number of images per prompt with --until decided. [default: 400; with
         --compared-run, the number in that run]

@@ -44,15 +44,16 @@ def compared_plan(
     Parameters
     ----------
     folder, store
-        Folder of the finished audit, and its store. By default, the store next to the run folder.
+        Folder of the finished audit, and its store. By default, askew uses the store next to the
+        run folder.
     model
         Plan fields `model` and `model_args` of the other model. A missing field keeps its value
         from the finished audit.
     decide
         Axes that must have significant verdicts before askew stops adding images to a prompt. By
-        default, one significant axis is enough.
+        default, a significant verdict on any axis is enough.
     most
-        Maximum number of images per prompt. By default, the number in the finished audit.
+        Maximum number of images per prompt. The default is the number in the finished audit.
 
     Raises
     ------
@@ -119,7 +120,8 @@ def compared_sets(plan: AuditPlan, reader: SurveyReader) -> dict[str, ObservedSe
     Raises
     ------
     UsageError
-        If the run has changed since the plan was written, or other instruments labeled its images.
+        If the run has changed since the plan was written, or if other instruments labeled its
+        images.
     """
     if not plan.compared_run:
         return {}
@@ -141,7 +143,7 @@ def compared_sets(plan: AuditPlan, reader: SurveyReader) -> dict[str, ObservedSe
 
 
 class PairedTrial:
-    """Tests of one axis at each look, for two image sets whose images have the same seeds.
+    """Tests on one axis at each look, for two image sets whose images have the same seeds.
 
     Parameters
     ----------

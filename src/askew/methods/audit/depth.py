@@ -36,7 +36,8 @@ class Depth:
     plan
         The plan, reduced to the counterfactual prompts whose images are generated.
     baseline
-        Shares and verdicts of the baseline images, if they selected the axes; else None.
+        Shares and verdicts of the baseline images if the verdicts selected the axes; otherwise
+        None.
     """
 
     plan: AuditPlan

@@ -57,7 +57,7 @@ class AxisScores:
     question : tuple of str
         Questions that the instrument is asked about the axis.
     mad : Estimate or Missing
-        Difference between the CAS values (Eq. 5-7).
+        Mean absolute deviation (MAD) of the CAS values (Eq. 5-7).
     cas : mapping of value to Estimate or Missing
         Concept similarity between the prompt's images and the images of each counterfactual (Eq.
         1-3).
@@ -79,7 +79,8 @@ class AxisScores:
         Possible error of each value's debiased CAS that averaging over prompts does not reduce (see
         `stats.means.mean_cas`).
     chosen_by_shares : bool
-        True if the axis was scored because its shares are biased. Its scores then have no tests.
+        True if the axis was scored because its shares are biased. In this case, its scores are not
+        tested.
     """
 
     kind: Kind
@@ -189,7 +190,7 @@ class AuditFindings(Head):
     confusion : tuple of Confusion
         Comparisons of instrument labels with human labels.
     tibet : tuple of Tibet
-        Concept association of each prompt.
+        Scores of concept association for each prompt.
     domain : tuple of Domain
         Comparisons between prompts that have an axis in common.
     shares_over_prompts, differences_over_prompts
@@ -249,7 +250,7 @@ class AuditResult(Result[AuditPlan, AuditFindings]):
     def cas(self, axis: str, value: str, prompt: str | None = None) -> Estimate | Missing:
         """Return TIBET's CAS: the similarity of the images to the counterfactual images of `value`.
 
-        Parameters and errors are those of `mad`.
+        The parameters and errors are the same as those of `mad`.
         """
         return _entry("value", value, self._scores(axis, prompt).cas)
 

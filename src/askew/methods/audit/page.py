@@ -49,7 +49,7 @@ IMAGES_AT_HEAD = 24
 ROWS = 24
 """Maximum number of MAD scores shown in a chart with one row each.
 
-More scores are shown in a table.
+If there are more scores, they are shown in a table.
 """
 
 TOGETHER = "all prompts together"

@@ -26,11 +26,11 @@ class AuditPlan(Plan):
         prompt.
     decide : tuple of str
         Axes that must have significant verdicts before askew stops adding images to a prompt. If
-        empty, one significant axis is enough.
+        empty, a significant verdict on any axis is enough.
     compared_run, compared_store : str
         Folder of a finished audit that ran this plan on another model, and the store of that audit.
-        If given, the verdicts test whether the shares differ between the two models. Empty without
-        a comparison.
+        If these are given, the verdicts test whether the shares differ between the two models.
+        Empty without a comparison.
     compared_digest : str
         Digest of the finished audit's plan, weights and images.
     """

@@ -1,10 +1,10 @@
 """Add images to a prompt until its verdicts are reached (`--until decided`).
 
-askew tests a prompt after 8, 12, 16, 24, 32, … images; each test is a look. A prompt gets no more
-images once all axes given with --decide are significant. Without --decide, one significant axis is
-enough. The reported p is the sequential p (`stats.looks`). Both p and the intervals allow for all
-looks. From the first look on, q is corrected over all axes of all prompts, so a later look never
-revokes a verdict.
+askew tests a prompt after 8, 12, 16, 24, 32, … images; each test is a look. askew stops adding
+images to a prompt once the verdicts on all axes given with --decide are significant. Without
+--decide, a significant verdict on any axis is enough. The reported p is the sequential p
+(`stats.looks`). Both p and the intervals allow for all looks. From the first look on, q is
+corrected over all axes of all prompts, so a later look never revokes a verdict.
 """
 
 from collections.abc import Mapping
@@ -83,7 +83,7 @@ def _add_images(
 def decided_prompts(
     plan: AuditPlan, observed: Observed, errors: Errors, compared: Mapping[str, ObservedSet]
 ) -> set[str]:
-    """Return the prompts with all required verdicts, based on the first instrument's labels."""
+    """Return the prompts that have all required verdicts, according to the first instrument."""
     instrument = plan.vqa[0]
     p_values: dict[tuple[str, str], float] = {}
     for prompt in plan.prompts:
@@ -109,7 +109,7 @@ def is_decided(
     Parameters
     ----------
     plan
-        Plan of the run. Its field `decide` may list axes.
+        Plan of the run, whose field `decide` may list axes.
     prompt
         The prompt.
     significant

@@ -109,7 +109,7 @@ class AxisSets:
 
     @property
     def all_sets(self) -> list[ObservedSet]:
-        """The baseline set, then the counterfactual sets."""
+        """The baseline set, followed by the counterfactual sets."""
         return [self.initial, *self.counterfactuals]
 
     @property
@@ -151,10 +151,10 @@ def tibet(
     axes
         The axes to score. An axis without a counterfactual set is left out.
     scoring
-        Instrument, seed, number of bootstrap samples, level and variant.
+        Instrument, seed, number of bootstrap samples, confidence level, and variant of the scores.
     vectors
-        Vectors of images and concepts. If None, CAS^CLIP and the bipartite baseline score are not
-        computed.
+        Embeddings of images and concepts. If None, CAS^CLIP and the bipartite baseline score are
+        not computed.
     own_concepts
         True if the concepts of an axis come only from the answers about this axis. By default, the
         concepts come from all answers and captions, as in the paper, so that the score of an axis

@@ -451,7 +451,7 @@ def by_mad(axis: AxisScores, even: bool = True) -> str:
             bottom=shorten(extreme.least_similar, 40),
             low=measured(axis.cas[extreme.least_similar]),
         )
-        similar = f"In their concepts, the images are {values}. "
+        similar = f"In terms of concepts, the images are {values}. "
     if axis.chosen_by_shares:
         return f"{words.describe_score(axis.mad, 'MAD')}. {CHOSEN_BY_SHARES}"
     note = (
@@ -468,7 +468,7 @@ class Extremes:
     Attributes
     ----------
     most_similar, least_similar : str
-        Values of the axis that have these CAS.
+        Values of the axis with the highest and with the lowest CAS.
     determined : bool
         True if, according to the intervals, `most_similar` has a higher CAS than the mean of the
         other values, and `least_similar` has a lower CAS.

@@ -95,7 +95,7 @@ class AccuracyOverSamples:
 
 @record
 class SampleChanges:
-    """Changes in scores between successive numbers of noise samples, and over all of them.
+    """Changes in scores between successive numbers of noise samples, and from first to last.
 
     All parts are empty if a run uses only one number of noise samples.
     """

@@ -374,11 +374,10 @@ def reading(first: str) -> b.Section:
         ),
         (
             "Intervals",
-            "Association: Wilson interval, with the effective number of independent decisions as "
-            "the sample size. This number is computed from the variance of the decisions over "
-            "images. Difference: combination of both intervals (MOVER). Pair: mid-P interval. "
-            "Change: combination of both scores' intervals that takes the correlation of their "
-            "errors over images into account",
+            "Association: Wilson interval with the effective sample size, which is computed from "
+            "the variance of the decisions over images. Difference: combination of both intervals "
+            "(MOVER). Pair: mid-P interval. Change: combination of both scores' intervals that "
+            "takes the correlation of their errors over images into account",
         ),
         (
             "p and q",

@@ -114,7 +114,7 @@ class ClassificationPlan(RunPlan):
                 )
         if len(self.classes) == 1:
             raise ValueError(
-                f"accuracy needs at least two classes, not only {self.classes[0]!r}. Use "
+                f"accuracy needs at least two classes, but only {self.classes[0]!r} is given. Use "
                 "--classes man,woman"
             )
         if "{}" not in self.template:

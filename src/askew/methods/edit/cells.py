@@ -60,7 +60,7 @@ class EditReadings:
     occupations : mapping of id to answer
         Occupation shown in each image, keyed by image id.
     vectors : mapping of id to vector
-        Embeddings. Empty without an embedder.
+        Embeddings of the images. Empty without an embedder.
     skin : mapping of (source id, edit id) to SkinChange
         Skin measurements before and after each edit, keyed by the ids of the input image and the
         edit.

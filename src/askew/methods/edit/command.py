@@ -72,7 +72,7 @@ def edit(
         Setting of the model that applies only to edits, such as guidance_scale=7.5.
     resize
         Crop input images to a square, and resize them to this width and height in pixels. By
-        default, they keep their size.
+        default, the images keep their size.
     axes
         Axes on which input images and edits are labeled, separated by commas. [default: the eight
         axes of BiasConnect]

@@ -155,7 +155,7 @@ class FaceSums:
         )
 
     def tone(self, weights: Floats) -> float | Missing:
-        """Return the ITA of the average face, in which each input image has a weight."""
+        """Return the ITA of the average face, with a weight for each input image."""
         total = float(weights @ self.counts)
         if not total:
             return Missing("no_face", "no image has exactly one detected face")

@@ -127,7 +127,7 @@ class Editing:
     average_face : FaceTone or None
         Skin tone of average faces. None without a face detector.
     other_axes, other_floors : mapping of axis to Estimate or Missing
-        Scores defined like `gender_change` and `floor`, for the other axes.
+        Scores like `gender_change` and `floor`, but for the other axes.
     identity : Estimate or Missing
         Cosine similarity between input images and their edits.
     ita_changes : tuple of float or None

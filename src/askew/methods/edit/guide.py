@@ -76,7 +76,7 @@ def reading(plan: EditPlan) -> Section:
         mask = "bounds on RGB and YCbCr"
     skin = (
         f"{mask}; ITA = atan2(mean L* − 50, mean b*), where each mean is taken over values within "
-        "one standard deviation"
+        "one standard deviation of their mean"
     )
     return skeleton.reading(
         terms=TERMS, limits=LIMITS, source=SOURCE, method=(*METHOD, ("Skin", skin))

@@ -10,7 +10,7 @@ from askew.types import Estimate
 
 
 def headline_strength(plan: EditPlan) -> float:
-    """Return the largest strength below 1; if there is none, return 1.
+    """Return the largest strength below 1; if all strengths are 1, return 1.
 
     At strengths below 1, edits keep part of the input image.
     """

@@ -30,7 +30,7 @@ FIRST_IMAGES = 6
 
 
 def page(findings: EditFindings, media: Media) -> b.Page:
-    """Return the content of the report.
+    """Return the page for a run of `askew edit`.
 
     Parameters
     ----------

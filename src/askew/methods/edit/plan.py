@@ -78,8 +78,8 @@ class EditPlan(Plan):
     def _fits(self) -> Self:
         if len(self.groups) != len(self.prompts):
             raise ValueError(
-                f"{len(self.groups)} groups need the same number of prompts, not "
-                f"{len(self.prompts)}"
+                f"a plan needs one prompt per group, but has {len(self.prompts)} prompts for "
+                f"{len(self.groups)} groups"
             )
         for name, words in self.edit_prompts.items():
             if len(words) < 2:

@@ -114,7 +114,7 @@ def _missing_faces(group: EditedGroup, readings: EditReadings) -> MissingCount:
 
 
 def _missing_edits_toward(words: Sequence[str], group: EditedGroup) -> MissingCount:
-    """Count the input images for which an edit toward the words is missing."""
+    """Count the input images for which any edit toward the words is missing."""
     rows = [row for (word, _), row in group.edits.items() if word in words]
     planned = 0
     missing = 0

@@ -147,7 +147,7 @@ class RecordedCounts:
     Attributes
     ----------
     initial : mapping of str to CountRow
-        For each target, the count of answers per value about the baseline images.
+        For each target, the counts of answers about the baseline images, one per value.
     after : mapping of str to mapping of str to tuple of CountRow
         For each source and target, the counts of answers: one row per counterfactual prompt of the
         source.
@@ -178,7 +178,7 @@ class Graph:
     alpha : float
         A pair is an edge if its q or p is below this level, in (0, 1).
     least_sensitivity : float
-        Value that |IS| must exceed for an edge; 0 for no minimum.
+        Value that |IS| must exceed for a pair to be an edge; 0 for no minimum.
     axes : tuple of GraphAxis
         Axes of the graph.
     edges : tuple of Edge

@@ -77,15 +77,15 @@ def _error_correction(axes: Iterable[GraphAxis]) -> list[tuple[str, str]]:
         return []
     text = (
         "The instrument's errors were measured on images with known true values. The "
-        f"instrument's accuracy for each value is: {', '.join(accuracies)}. Sensitivities "
-        "estimate what labels without errors would show, and their intervals include the "
+        f"instrument's accuracy for each value is: {', '.join(accuracies)}. The "
+        "sensitivities are estimates for labels without errors, and their intervals include the "
         "uncertainty about the errors. The χ² tests use uncorrected labels."
     )
     return [("Correction for labeling errors", text)]
 
 
 def _accuracy(axis: GraphAxis) -> str:
-    """Return the name of an axis with its lowest and highest accuracy over all values."""
+    """Return a text with an axis's name, and its lowest and highest accuracy over all values."""
     rates = [row[place] / sum(row) for place, row in enumerate(axis.known_errors or ())]
     lowest = percent(min(rates))
     highest = percent(max(rates))

@@ -3,7 +3,7 @@
 Estimates are computed from counterfactual prompts, and measurements from images of a mitigated
 model or run (BiasConnect, Eq. 5-8, Table 1, appendices A.5 and A.7). Where possible, measurements
 use separate baseline images. In the paper, estimates and measurements share the baseline images,
-and the noise of these images makes the two correlate.
+and the noise of these images makes estimates and measurements correlate.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -83,7 +83,7 @@ class PromptComparison:
     measured : mapping of AxisPair to E
         Measured IS of all pairs of different axes.
     pairs : tuple of ComparedPair
-        Samples of the edges. Estimate and measurement share the baseline images, as in the paper.
+        Samples of the edges. The two samples of an edge share the baseline images, as in the paper.
     separate_baseline : bool
         True if the measurements use separate baseline images.
     """
@@ -119,7 +119,7 @@ def counts_of_run(
     Raises
     ------
     UsageError
-        If another instrument labeled the images, or if an axis has different values.
+        If another instrument labeled the images, or if an axis has other values in that run.
     """
     by_axis = _baseline_entries(name, entries, prompt.text, instrument)
     counts = {}
@@ -154,7 +154,7 @@ def _baseline_entries(
 
 
 def _check_values(name: str, entry: SetShares, values: Sequence[str]) -> None:
-    """Raise UsageError if a run has different values on an axis."""
+    """Raise UsageError if an axis has other values in another run than in this run."""
     if set(entry.counts) != set(values):
         raise UsageError(
             f"{entry.axis} has the values {', '.join(entry.counts)} in {name}, but "

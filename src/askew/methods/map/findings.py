@@ -20,7 +20,7 @@ from askew.methods.map.plan import MapPlan
 from askew.types import Estimate, Missing, record
 
 MIDDLE = "mid"
-"""Middle block of a UNet, between its two sides.
+"""Middle block of a UNet, between the down blocks and the up blocks.
 
 As in OVAM, this block is left out of the sum over layers and of mBIoU.
 """

@@ -266,7 +266,7 @@ def _warn_without_masks(plan: MapPlan, run: Run, prompts: Sequence[PromptAttenti
 
 
 def _warn_of_unknown_words(plan: MapPlan, run: Run, model: WhiteBox) -> None:
-    """Warn about concepts and words in the prompts that a model does not know.
+    """Warn about concepts, and words of the prompts, that a model does not know.
 
     Warn also about concepts for which the model was trained to attend to known regions.
     """

@@ -1,7 +1,7 @@
 """Attention maps of a concept and a word of the prompt, and the overlap between their masks.
 
-Equation numbers are those of Chakraborty et al., "BiasMap: Can Cross-Attention Uncover Hidden
-Social Biases?".
+Equation numbers refer to Chakraborty et al., "BiasMap: Can Cross-Attention Uncover Hidden Social
+Biases?".
 """
 
 from collections.abc import Callable, Mapping

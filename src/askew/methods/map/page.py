@@ -148,7 +148,7 @@ class MapView:
         )
 
     def concept(self, a: str, media: Media) -> b.Section:
-        """Return a section on a concept's overlap per prompt, per block, and drawn on images."""
+        """Return a section on a concept's overlap: by prompt, by block, and overlaid on images."""
         blocks = b.Section("Overlap by block", (self._profile(a),), screen=False)
         images = b.Section("Images", overlays(self.findings, media, a), screen=False)
         chart = () if a == self.findings.plan.concepts[0] else (self.overlap_chart(a),)

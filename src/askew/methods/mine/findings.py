@@ -28,9 +28,9 @@ class ExplainedPrompt(ExtensibleRecord):
         variation per value.
     missed_visual_concepts
         Variations whose details the images leave out. If `is_read`, no image shows all details of
-        these variations. Variations whose details are most frequent in the images of variations
-        come first. If not `is_read`, these are the variations least similar to the images, although
-        the images may still show them.
+        these variations. They are sorted by how often images of variations show their details, most
+        frequent first. If not `is_read`, these are the variations least similar to the images,
+        although the images may still show them.
     is_read
         True if an instrument labeled the details of the variations.
     missed_pictures
@@ -130,12 +130,12 @@ class RandomSearch:
 
 @record
 class WordEffect:
-    """Change in a share that a word causes, averaged over the evaluated prompts that contain it.
+    """Change that a word causes in a share, averaged over evaluated prompts that contain the word.
 
     Attributes
     ----------
     word, axis, value
-        Word, and the axis and value whose share changes most clearly with the word.
+        Word, and the value (with its axis) whose share changes most clearly with the word.
     prompts, images
         Number of prompts that contain the word, and number of their labeled images.
     change
@@ -173,7 +173,7 @@ class MissedTerms:
 class MineTheGap:
     """Results of all searches of a run.
 
-    Searches minimize a loss. If the objective is skew, the loss is minus the skew.
+    Searches minimize a loss. If the objective is skew, the loss is the skew multiplied by -1.
 
     Attributes
     ----------
@@ -271,7 +271,7 @@ class MiningResult(Result[MinePlan, MineFindings]):
         return scores[name]
 
     def difference(self) -> Estimate | Missing:
-        """Return the mean held-out loss of mined prompts minus that of random prompts.
+        """Return the mean held-out loss of mined prompts minus the mean loss of random prompts.
 
         A value below 0 means that mining found better prompts than random search. The result is
         missing if there is no random search.

@@ -247,7 +247,7 @@ def prompt_writer(plan: MinePlan, model: Model, cache: CompletionCache | None = 
 
 
 def _vqa_of(plan: MinePlan, model: Model) -> VQA | None:
-    """Open the VQA model of a plan; raise UsageError if the plan has settings but no VQA model."""
+    """Open the VQA model of a plan; raise UsageError for VQA settings without a VQA model."""
     if plan.vqa == NO_VQA:
         if plan.vqa_args:
             raise UsageError(

@@ -101,7 +101,9 @@ class ScoredPlan(RunPlan):
 
 
 class MinePlan(ScoredPlan):
-    """Plan of a search for biased prompts (MineTheGap). The default sizes are those of the paper.
+    """Plan of a search for biased prompts (MineTheGap).
+
+    The default sizes are the sizes in the paper.
 
     The fields are the options of `askew mine`. The default objective is skew. With this objective,
     the defaults are fewer images per prompt and learned selection. If all axes are about people,
@@ -159,7 +161,7 @@ class MinePlan(ScoredPlan):
     def _fits(self) -> Self:
         if self.axes and self.objective != SKEW:
             raise ValueError(
-                f"axes need the objective {SKEW}, but the objective is {self.objective}. "
+                f"--axes needs the objective {SKEW}, but the objective is {self.objective}. "
                 f"Use --objective {SKEW}, or leave out --axes"
             )
         if self.until and self.objective != SKEW:

@@ -1,4 +1,4 @@
-"""Score the prompts found in a search for prompts on which a model is biased (MineTheGap).
+"""Score prompts that a search found, using held-out images (MineTheGap).
 
 A search (section 3) evaluates each prompt with a score of its images, such as the bias score in
 section 4.1. Some of the selected prompts have low scores only by chance. askew therefore scores the
@@ -329,8 +329,8 @@ def _explained_alignment(
 def _missed_variations(reading: Alignment, shows: Mapping[str, tuple[int, int]]) -> list[str]:
     """Return the variations that no image shows; without labels, the least similar variations.
 
-    If there are labels, variations whose details appear in the most images of variations come
-    first.
+    If there are labels, the variations are sorted by how often images of variations show their
+    details, most frequent first.
     """
     if not shows:
         places = worst(reading.similarity, "variations", reading.quantile)

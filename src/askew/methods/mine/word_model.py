@@ -78,7 +78,7 @@ class AxisWords:
         return float(np.abs(self._forms @ (shares - 1 / len(shares))).sum())
 
     def changes(self, level: float, rng: np.random.Generator) -> "list[WordEffect]":
-        """Return the change in a share that each word causes.
+        """Return the change that each word causes in a share.
 
         Words that occur in only one prompt are left out.
         """
@@ -104,7 +104,7 @@ class AxisWords:
         return changes
 
     def _added_shares(self, design: Floats, row: int, effects: Floats) -> Floats:
-        """Return the change in mean shares that a word causes, as an array of shape (draws, K)."""
+        """Return the change that a word causes in mean shares, as an array of shape (draws, K)."""
         contrasts = self.model.data.contrasts
         logits = design @ effects @ contrasts
         without = logits - (effects[:, row] @ contrasts)[:, None, :]
@@ -135,9 +135,9 @@ def clearest_change(added: Floats, level: float) -> tuple[int, Estimate]:
 class SharePrediction(LossPrediction):
     """Prediction of a prompt's loss from the shares that its words predict.
 
-    The loss is minus the skew of the predicted shares, on the axis with the largest skew among
-    those on which the prompt states no value. An axis on which the prompt states a value has skew
-    0.
+    The loss is the skew of the predicted shares multiplied by -1, on the axis with the largest skew
+    among those on which the prompt states no value. An axis on which the prompt states a value has
+    skew 0.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ def axis_words(evaluated: Sequence[Candidate], axes: Sequence[Axis]) -> dict[str
 def word_effects(
     evaluated: Sequence[Candidate], axes: Sequence[Axis], level: float, seed: int
 ) -> list[WordEffect]:
-    """Return the changes in shares that words cause, starting with the clearest change.
+    """Return the changes that words cause in shares, starting with the clearest change.
 
     Parameters
     ----------

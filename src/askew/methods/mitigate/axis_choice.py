@@ -231,7 +231,7 @@ def _mean(effects: Mapping[str, AxisEffects], members: tuple[int, ...]) -> Float
 def _estimate(value: Floats, samples: Floats, unbiased: Floats, level: float) -> Estimate:
     """Return a prediction with a normal interval. Its standard error comes from the samples.
 
-    The interval contains 0 if predictions are often as large for populations without a deviation.
+    The interval contains 0 if predictions for populations without a deviation are often as large.
     """
     center = float(value)
     reach = float(samples.std(ddof=1)) * normal_isf(tail(level))
@@ -268,7 +268,10 @@ def _effect_counts(plan: MitigationPlan, tables: PolicyTables) -> EffectCounts:
 
 
 def _stated_counts(tables: PolicyTables, candidate: int, axis: AxisPlan) -> Floats:
-    """Count an axis's m labels in the images of each prompt that states one of K values."""
+    """Count the labels on an axis in the images of prompts that state a candidate's values.
+
+    The result has the shape (K, m): one row per value of the candidate, one column per label.
+    """
     values = range(len(tables.target_axes[candidate].values))
     return np.array(
         [tables.observed_counts(tables.stated[candidate, value], [axis]) for value in values]

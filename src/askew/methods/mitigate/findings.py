@@ -32,7 +32,8 @@ class AxisChange:
     before, after : Estimate or Missing
         Deviation from the target shares or, for a monitored axis, from the reference.
     change : Estimate or Missing
-        Debiased deviation after minus before. Negative: closer to the target.
+        Debiased deviation after mitigation minus debiased deviation before. Negative: closer to the
+        target.
     by_others : mapping of instrument to Estimate or Missing
         `change`, computed from the labels of each of the other instruments.
     predicted : Estimate, Missing or None
@@ -93,7 +94,7 @@ class PairChange:
         V computed from the shares after mitigation and the odds ratios before mitigation. None if a
         value that occurs after mitigation occurs in fewer than five images before mitigation.
     rise : Estimate or Missing
-        V after minus before.
+        V after mitigation minus V before.
     """
 
     axes: tuple[str, str]
@@ -112,9 +113,10 @@ class OverallChange:
     mitigated : tuple of str
         Axes that the technique mitigates.
     before, after : float
-        Mean of the debiased deviations of all axes before and after.
+        Mean of the debiased deviations of all axes, before and after mitigation.
     change : Estimate
-        After minus before. Negative: closer to the references.
+        Mean deviation after mitigation minus mean deviation before. Negative: closer to the
+        references.
     predicted : Estimate, Missing or None
         Mean deviation after mitigation, as predicted from the planning images. None for a technique
         that makes no prediction.
@@ -253,8 +255,8 @@ class MitigationFindings(Head):
     Attributes
     ----------
     shares : tuple of SetShares
-        Shares in the held-out images before and after. q-values of the verdicts are corrected
-        separately for each technique.
+        Shares in the held-out images before and after mitigation. q-values of the verdicts are
+        corrected separately for each technique.
     choice : AxisChoice or None
         Choice of the mitigated axes. None if all target axes are mitigated.
     mitigations : mapping of technique to str

@@ -12,7 +12,7 @@ from askew.parts.survey.sentences import not_significant
 from askew.types import Estimate
 
 SHOWN = 48
-"""Maximum number of images shown from before mitigation, and also from after a technique."""
+"""Maximum number of images shown in each column, before and after a technique is applied."""
 
 TARGETS = "Target axes"
 MONITORED = "Monitored axes (without a target)"

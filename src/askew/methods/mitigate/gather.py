@@ -60,7 +60,7 @@ SUBJECT = Question(table_question("occupation"), (), "occupation")
 """Question on the occupation in an image, to check whether it still shows the prompt's subject."""
 
 TECHNIQUE_AXIS = "mitigation"
-"""Axis of the image sets that are generated with a technique.
+"""Name of the axis of image sets that are generated with a technique.
 
 The value of such a set is the name of the technique.
 """
@@ -107,7 +107,7 @@ class MitigationGathered(survey.SurveyData):
     Attributes
     ----------
     predictions : mapping of technique to mapping of prompt to Prediction
-        Predicted deviations under those techniques that are planned from images.
+        Predicted deviations, for techniques that are planned from images.
     selection : AxisSelection or None
         Selection of the axes to mitigate. None if all target axes are mitigated.
     deviations : DeviationModel or None
@@ -203,8 +203,9 @@ def _check_text_encoder(
 ) -> None:
     """Raise UsageError if tokens from the embedder do not work in the model's text encoder.
 
-    askew compares the token embeddings, which it reads from weight files. If a run only counts
-    images and the files are not on this machine, askew checks only the kind of embedder.
+    askew compares the token embeddings of the embedder and of the text encoder, which it reads from
+    weight files. If a run only counts images and the files are not on this machine, askew checks
+    only the kind of embedder.
     """
     tower = _text_tower(embedder)
     if tower is None:

@@ -88,7 +88,7 @@ def overall_change(
     mitigated
         Axes that the technique mitigates.
     images, shares
-        Held-out images before and after, and the shares on all axes in these images.
+        Held-out images before and after mitigation, and the shares on all axes in these images.
     predicted
         Predicted deviations.
     scoring

@@ -36,7 +36,7 @@ MOST_PAIRS = 10
 TERMS = (
     (
         "Held-out images",
-        "Images from which the mitigation is evaluated. Their seeds differ from the seeds of the "
+        "Images on which the mitigation is evaluated. Their seeds differ from the seeds of the "
         "planning images. Images before and after mitigation have the same seeds and are "
         "compared in pairs.",
     ),
@@ -114,7 +114,7 @@ def _axes(findings: MitigationFindings) -> set[str]:
 
 
 def _share_bars(findings: MitigationFindings, axes: Collection[str]) -> list[b.Block]:
-    """Return charts of shares before and after, for all prompts together and for each prompt."""
+    """Return charts of shares before and after mitigation, for all prompts and for each prompt."""
     together = [entry for entry in findings.shares_over_prompts if entry.axis in axes]
     of_prompts = [entry for entry in findings.shares if entry.axis in axes]
     return [*survey.together(together), *survey.seen(of_prompts)]
@@ -123,7 +123,8 @@ def _share_bars(findings: MitigationFindings, axes: Collection[str]) -> list[b.B
 def headline(findings: MitigationFindings) -> str:
     """Return the headline: a value's count before and after the first technique; "" without labels.
 
-    The value is the one that is most over-represented on the first target axis before mitigation.
+    The headline is about the value that is most over-represented on the first target axis before
+    mitigation.
     """
     entry = findings.techniques[0]
     axis = next(change.axis for change in entry.axes if change.is_target)
@@ -190,7 +191,7 @@ def verdict(entry: TechniqueFindings, several_prompts: bool = False) -> str:
 
 
 def _losses(entry: TechniqueFindings) -> list[str]:
-    """Return a phrase for each thing that became worse."""
+    """Return a phrase for each aspect of the images that became worse."""
     losses = []
     if entry.harmed:
         losses.append(format_phrase("technique_harm", axes=_changes(entry.harmed)))

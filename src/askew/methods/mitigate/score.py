@@ -118,7 +118,7 @@ def _technique(
     after: ScoredImages,
     scoring: Scoring,
 ) -> TechniqueFindings:
-    """Return all changes from the images without a technique to the images with it."""
+    """Return all changes between the images without a technique and the images with it."""
     name = str(after.images.technique)
     prediction = gathered.predictions.get(name, {}).get(prompt.text)
     changes = []
@@ -266,7 +266,7 @@ def _change_of_frequency(
 
 
 def _change(before: EvaluationSet, after: EvaluationSet, axis: AxisPlan, scoring: Scoring) -> E:
-    """Return the deviation after minus the deviation before."""
+    """Return the deviation after mitigation minus the deviation before."""
     after_labels = after.observed.values[scoring.instrument][axis.name]
     before_labels = before.observed.values[scoring.instrument][axis.name]
     rng = scoring.rng(
@@ -294,7 +294,7 @@ def _change(before: EvaluationSet, after: EvaluationSet, axis: AxisPlan, scoring
 def _debiased_change(
     before: ScoredImages, after: ScoredImages, place: int, axis: AxisPlan, scoring: Scoring
 ) -> E:
-    """Return the debiased deviation after minus the debiased deviation before.
+    """Return the debiased deviation after mitigation minus the debiased deviation before.
 
     The interval of the change is widened if necessary to contain this difference.
     """
@@ -431,7 +431,7 @@ class Similarity:
 
 
 def _by_vectors(before: EvaluationSet, after: EvaluationSet, scoring: Scoring) -> Similarity:
-    """Compare the image embeddings before and after, over seeds for which both images exist."""
+    """Compare image embeddings before and after mitigation, for seeds that have both images."""
     places = sorted(after.vectors.keys() & before.vectors.keys())
     if len(places) < 2 or before.text is None:
         return Similarity(nearness=None, quality=None)
