@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from askew.run.dispatch import Job
 
 ray = pytest.importorskip("ray")
 
+import askew.engine.ray  # noqa: E402
 from askew.engine.ray import RayEngine  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "run"))
@@ -141,32 +143,36 @@ def test_other_commands_are_equal(command: str, engine: RayEngine, tmp_path: Pat
     assert_equal_to_local(COMMANDS[command], engine, tmp_path)
 
 
-def test_killed_workers_change_nothing(tmp_path: Path) -> None:
+def test_killed_workers_change_nothing(
+    engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Workers are killed at random moments; each image is stored once."""
+    # on a slow machine, chance may kill three workers at the same images
+    monkeypatch.setattr(askew.engine.ray, "MOST_DEATHS", 21)
     rng = random.Random(7)
     ended = threading.Event()
     killed: list[int] = []
 
-    def kill(engine: RayEngine) -> None:
+    def kill() -> None:
         while not ended.wait(rng.uniform(0.5, 2.0)) and len(killed) < 20:
             processes = engine.processes
             if processes:
                 killed.append(rng.choice(processes))
-                os.kill(killed[-1], signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(killed[-1], signal.SIGKILL)
 
     def audit(**shared: Any) -> Any:
         prompts = [f"a photo of a {word}" for word in "nurse doctor chef pilot".split()]
         return askew.audit(prompts, axes=["gender"], model="studio/planted", images=64, **shared)
 
-    with RayEngine(2) as engine:
-        killer = threading.Thread(target=kill, args=(engine,))
-        killer.start()
-        began = time.monotonic()
-        try:
-            assert_equal_to_local(audit, engine, tmp_path)
-        finally:
-            ended.set()
-            killer.join()
+    killer = threading.Thread(target=kill)
+    killer.start()
+    began = time.monotonic()
+    try:
+        assert_equal_to_local(audit, engine, tmp_path)
+    finally:
+        ended.set()
+        killer.join()
     assert killed, time.monotonic() - began
     journal = (tmp_path / "other" / "store" / "journal.jsonl").read_text().splitlines()
     keys = []
