@@ -294,7 +294,7 @@ def _preset_table(named_presets: Iterable[tuple[str, Preset]]) -> Table:
 
 
 def runs_list(folder: Path = Path("runs"), /, *, store: Path | None = None) -> RenderableType:
-    """List the runs in a folder, with state, size and date. The latest run comes first.
+    """List the runs in a folder, with their state, size and date. The latest run comes first.
 
     Examples
     --------

@@ -115,7 +115,7 @@ class Instruments:
     vqa, embedder, llm
         The instruments of each kind.
     objective
-        The user's function that a search optimized.
+        User-defined function that a search optimized.
     """
 
     vqa: Mapping[str, str] | None = None
@@ -419,7 +419,7 @@ def read_records(kind: type[T], path: Path) -> T:
     Raises
     ------
     UsageError
-        If the file is missing or invalid; the message names the first fault and its place.
+        If the file is missing or invalid; the message states the first fault and its place.
     """
     text = results_text(path)
     _strict_json(text, path)
@@ -441,7 +441,7 @@ def read_field(kind: type[T], path: Path, name: str) -> T:
     Raises
     ------
     UsageError
-        If the file is missing or invalid; the message names the first fault and its place.
+        If the file is missing or invalid; the message states the first fault and its place.
     """
     content = _strict_object(results_text(path), path)
     return _validated(kind, json.dumps(content.get(name) or []), path)
@@ -466,7 +466,7 @@ def _strict_json(text: str, path: Path) -> Any:
 
 
 def _validated(kind: type[T], text: str, path: Path) -> T:
-    """Parse records from text, or raise a UsageError that names the first fault."""
+    """Parse records from text, or raise a UsageError that states the first fault."""
     try:
         records: T = adapter(kind).validate_json(text)
     except ValidationError as error:

@@ -439,7 +439,7 @@ class Result(Document, Generic[P, F]):
 
     @property
     def has_estimates(self) -> bool:
-        """True if at least one score could be measured."""
+        """True if at least one score could be computed."""
         return next(findings.scored(self.findings), None) is not None
 
     def estimates(self) -> list[EstimateRow]:

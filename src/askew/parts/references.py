@@ -69,7 +69,7 @@ class Reference:
         Returns
         -------
         AxisReference or None
-            The shares; None if the reference has none for the prompt and axis.
+            The shares; None if the reference has no shares for the prompt and axis.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class Reference:
         shares = self.shares[max(named, key=len)][axis.name]
         if not axis.values or not set(shares) <= set(axis.values):
             raise UsageError(
-                f"{self.name} has shares of {axis.label} for: {', '.join(shares)}. "
+                f"{self.name} has shares for these values of {axis.label}: {', '.join(shares)}. "
                 f"The axis has the values: {', '.join(axis.values) or 'none'}"
             )
         total = sum(shares.values())

@@ -56,7 +56,10 @@ class Scoring:
 
     @classmethod
     def of(cls, plan: Plan, instrument: str | None = None) -> Self:
-        """Return the scoring settings of a plan. By default, its first instrument is used."""
+        """Return the scoring settings of a plan.
+
+        By default, scores use the plan's first instrument.
+        """
         return cls(
             instrument=instrument or plan.vqa[0],
             seed=plan.seed,

@@ -13,7 +13,7 @@ SECONDS_PER_UNIT = {"s": 1, "min": 60, "h": 3600}
 TIME = re.compile(r"([\d.]+) ?(s|min|h)")
 DOLLARS = re.compile(r"\$([\d.]+)|([\d.]+) ?usd", re.IGNORECASE)
 ROUNDING = 1e-9
-"""Amount added before rounding down. Floating-point numbers represent dollar amounts inexactly."""
+"""Amount added before rounding down, because floats represent dollar amounts inexactly."""
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class Budget:
         Raises
         ------
         UsageError
-            If the budget has none of these forms, or a price is not greater than 0.
+            If the budget has none of these forms, or if a price is not greater than 0.
         """
         text = "" if given is None else str(given).strip()
         for option, dollars in {"--price": price, "--vqa-price": call_price}.items():

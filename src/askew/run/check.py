@@ -1,4 +1,4 @@
-"""Checking that a run accounts for all planned images and that none of its files has changed."""
+"""Check that a run accounts for all planned images, and that none of its files has changed."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -253,7 +253,7 @@ class CountingRun(Run):
     def _cost_lines(self) -> list[str]:
         """Return lines that state the maximum cost, if a price is known.
 
-        A question that depends on earlier results is assumed to need one call.
+        askew assumes that a question that depends on earlier results needs one call.
         """
         dollars = 0.0
         parts = []

@@ -119,7 +119,7 @@ class PartInFlight(Generic[Part]):
 
 @dataclass(slots=True)
 class Dispatcher:
-    """Passes parts to an engine, and stores the results as they arrive.
+    """Dispatcher that passes parts to an engine, and stores the results as they arrive.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class Dispatcher:
         Interrupted
             If the stop flag is set. Parts in flight are stored.
         RunError
-            If the time is used up. Parts in flight are stored.
+            If the time limit of the budget is used up. Parts in flight are stored.
         """
         left = list(work.parts)
         wait = Wait()
@@ -270,14 +270,14 @@ class Pass(Generic[Part]):
         return self._context.budget.error()
 
     def _report(self, count: int) -> None:
-        """Count an image that a model reports, and attribute it to the oldest running part."""
+        """Count an image that a model reports as finished as part of the oldest running part."""
         for flight in list(self._in_flight.values())[:1]:
             count = min(count, flight.size - flight.reported)
             flight.reported += count
             self._context.stage.advance(count)
 
     def _take(self, number: int, result: Any) -> None:
-        """Store a result, or remember the failure if it is the first."""
+        """Store a result, or keep an error if no earlier part has failed."""
         if isinstance(result, Failure):
             flight = self._in_flight.pop(number)
             flight.lock.close()

@@ -9,7 +9,7 @@ BATCHES = 4
 """Number of the latest batches that are measured. At least `LATEST` images are measured."""
 
 LATEST = 64
-"""Minimum number of stored images that are measured, if `BATCHES` batches contain fewer."""
+"""Minimum number of stored images to measure, even if `BATCHES` batches contain fewer."""
 
 FEWEST = 4
 """Minimum number of stored images that an estimate needs."""

@@ -1,7 +1,4 @@
-"""Handling of Ctrl-C.
-
-Handling of Ctrl-C, which first lets paid calls and workers finish the work in progress.
-"""
+"""Handle Ctrl-C, which first lets paid calls and workers finish the work in progress."""
 
 import signal
 import threading

@@ -1,4 +1,4 @@
-"""Generating images in slices, asking questions about the images, and writing results as packs."""
+"""Generate images in slices, ask questions about the images, and write the results as packs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -112,7 +112,7 @@ def _encoded(outcome: Outcome) -> EncodedPicture | Missing:
 
 
 class SliceMaker:
-    """Generates images in slices, asks questions about the images, and writes packs.
+    """Worker that generates images in slices, asks questions about the images, and writes packs.
 
     Parameters
     ----------

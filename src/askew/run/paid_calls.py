@@ -1,4 +1,4 @@
-"""Counting paid calls to instruments on servers, and checking how many calls the budget allows."""
+"""Count paid calls to instruments on servers, and check how many calls the budget allows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -111,7 +111,7 @@ class ImageParts(Generic[W]):
         return sum(request.key not in self._stored for request in part)
 
     def is_complete(self, part: Sequence[W]) -> bool:
-        """Check whether all images have been stored in the meantime, and use the stored images."""
+        """Check whether all images have been stored in the meantime; if so, use these images."""
         held = self._store.pictures(request.key for request in part)
         complete = len(held) == len(part)
         if complete:
@@ -193,7 +193,7 @@ class QuestionParts:
         return len(pictures)
 
     def is_complete(self, part: QuestionGroup) -> bool:
-        """Check whether all answers have been stored in the meantime, and use these answers."""
+        """Check whether all answers have been stored in the meantime; if so, use these answers."""
         pictures, questions = part
         held = self._store.answers(self._fingerprint, _ids(pictures), questions)
         complete = len(held) == len(pictures) * len(questions)

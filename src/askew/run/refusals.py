@@ -1,4 +1,4 @@
-"""Tests of whether a model refuses prompts for one group more often than prompts for other groups.
+"""Test whether a model refuses prompts for one group more often than prompts for other groups.
 
 Fisher's exact test compares each group with all other groups for the same prompt and axis. The
 p-values of all tests in a run are corrected together with the Benjamini-Hochberg procedure. If no

@@ -165,7 +165,7 @@ def lacking(
     known: Container[tuple[str, str]],
     at_once: int = SLICE,
 ) -> Iterator[tuple[list[Picture], list[Question]]]:
-    """Yield groups of images that have the same unanswered questions, and these questions.
+    """Yield each group of images that have the same unanswered questions, with these questions.
 
     The images are first divided into slices of `at_once` images. All images in a group belong to
     the same slice. `known` contains the answered pairs of an image id and a question hash.

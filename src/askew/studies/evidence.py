@@ -15,8 +15,8 @@ A pack is a folder or a zip file that you can send to another person. It contain
     images/             image files, each named after its SHA-256
     SHA256SUMS          checksums of all files except images
 
-The check needs only the pack. For an audit, it also recounts the labels and compares the counts
-with the results.
+The check needs only the pack. For an audit, the check also recounts the labels and compares the
+counts with the results.
 """
 
 import csv

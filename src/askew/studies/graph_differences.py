@@ -1,7 +1,7 @@
 """Compute the differences between the interaction graphs of several models.
 
-Images from the same seeds are slightly correlated between runs, but askew computes intervals as if
-the runs were independent.
+Images that have the same seed are slightly correlated between runs, but askew computes intervals as
+if the runs were independent.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

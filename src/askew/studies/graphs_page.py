@@ -49,7 +49,7 @@ def page(runs: Runs, differences: ModelGraphs, media: Mapping[str, Media] | None
     differences
         Differences between the runs.
     media
-        Images of the runs, keyed by the run's name. By default no images are shown.
+        Images of the runs, keyed by the run's name. By default, no images are shown.
     """
     axes = axes_of(graph for run in runs.values() for graph in run.biasconnect)
     first, *others = shared_prompts(runs)
@@ -114,7 +114,7 @@ def difference_sentences(runs: Runs, differences: ModelGraphs) -> Iterator[str]:
     Yields
     ------
     str
-        A sentence. If a run cannot be compared, the sentence gives the reason.
+        A sentence. If a run cannot be compared, the sentence states the reason.
     """
     first, *others = runs
     first_name = shorten(first, 50)

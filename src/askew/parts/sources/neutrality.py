@@ -84,8 +84,8 @@ def _neutrality_of(
 def occupation_question(vqa: VQA, targets: Sequence[str]) -> Question:
     """Return the question that askew asks to find out whether an image shows a target.
 
-    The question is open-ended. For an instrument that can only choose, the options are the targets
-    and "none".
+    The question is open-ended. For an instrument that can only choose from given options, the
+    options are the targets and "none".
     """
     if not isinstance(vqa, Chooser):
         return OCCUPATION
@@ -93,7 +93,7 @@ def occupation_question(vqa: VQA, targets: Sequence[str]) -> Question:
 
 
 def names_target(answer: str, target: str) -> bool:
-    """Check whether an answer contains a target, in any spelling ("A doctor." contains "doctor").
+    """Check whether an answer contains a target, ignoring case and punctuation.
 
     The studio's synonyms for occupations also match ("doctor" matches "surgeon").
     """

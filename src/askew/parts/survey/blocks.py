@@ -88,7 +88,7 @@ def common_value(groups: Sequence[b.ValueGroup]) -> str:
     Returns
     -------
     str
-        The main value of the first group if all groups have the same two values, else "".
+        The leading value of the first group if all groups have the same two values, else "".
     """
     names = set()
     for group in groups:
@@ -125,8 +125,8 @@ def _link_to_prompt(entry: SetShares) -> str:
 def seen(entries: Sequence[SetShares], link: Link = _link_to_prompt) -> list[b.Block]:
     """Return charts of the shares in all sets.
 
-    A single set gets one chart of all axes. Several sets get a chart per axis, with a row for each
-    prompt and condition. Charts of further instruments are collapsed.
+    For a single set, one chart shows all axes. For several sets, there is a chart per axis, with a
+    row for each prompt and condition. Charts of further instruments are collapsed.
 
     Parameters
     ----------
@@ -303,9 +303,9 @@ def _missing_row(entry: SetShares, more: int) -> list[b.IntervalRow]:
     Parameters
     ----------
     entry
-        Shares of a set. Shares over several prompts get no such row.
+        Shares of a set. For shares over several prompts, there is no such row.
     more
-        Number of further cells in the row, which stay empty.
+        Number of additional empty cells in the row.
     """
     missing = sum(entry.missing.values())
     first = next(iter(entry.shares.values()), None)

@@ -23,7 +23,7 @@ class Confusion:
     Attributes
     ----------
     axis, instrument : str
-        Axis of the labels, and instrument that gave them.
+        Axis of the labels, and instrument that assigned them.
     truth : str
         Instrument whose labels are the true values. These are human labels.
     values : tuple of str
@@ -48,7 +48,7 @@ class Confusion:
 
 
 def confusion(sets: Iterable[ObservedSet], axis: Axis, instrument: str, truth: str) -> Confusion:
-    """Count the labels of images with each true value.
+    """Count the images with each combination of a true value and an instrument's label.
 
     Raises
     ------

@@ -136,7 +136,7 @@ def label_column(
 def shots_by_label(
     media: Media, image_set: PictureSet, axis: str, most: int, place: str
 ) -> dict[str | None, list[b.Thumbnail]]:
-    """Return thumbnails of a set's first images, keyed by label; None if unlabeled.
+    """Return thumbnails of a set's first images, keyed by label (None for unlabeled images).
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def requests_of(prompt: str, model: object, images: int, seed: int) -> dict[str,
 def targets_of(model: object) -> Targets:
     """Return the target shares of a model's mitigations, keyed by axis.
 
-    A policy may request other shares than its targets, because models do not always follow prompts.
+    A policy may request shares other than its targets, because models do not always follow prompts.
     """
     targets: dict[str, Mapping[str, float]] = {}
     if isinstance(model, MitigatedModel):
@@ -207,7 +207,7 @@ def following_warnings(entries: Iterable[Following], name: str = "") -> list[str
     entries
         Comparisons of labels with requests.
     name
-        Name of the run or technique. If given, the warnings begin with it.
+        Name of the run or technique. If given, the warnings begin with this name.
     """
     warnings = []
     for entry in entries:
@@ -225,7 +225,7 @@ def following_warnings(entries: Iterable[Following], name: str = "") -> list[str
 def request_sentence(entry: Following) -> str:
     """Return a phrase with the requested shares and the number of images that follow the requests.
 
-    For example "asked male 90 %, female 10 %; followed 44 of 48 (by chance 40)".
+    For example, "asked male 90 %, female 10 %; followed 44 of 48 (by chance 40)".
     """
     shares = [f"{value} {percent(share)}" for value, share in entry.asked.items() if share]
     text = f"asked {', '.join(shares)}"

@@ -41,7 +41,7 @@ def load_instruments(
     source
         Model or collection from which the images come.
     aliases, values
-        Spellings and values of human labels.
+        Replacements for human labels, and the values of the axes.
     settings
         Settings of the instruments. If there are several instruments, keys have the form
         PROVIDER:SETTING.
@@ -64,7 +64,7 @@ def load_instruments(
 
 
 def _check_first(instruments: Mapping[str, VQA]) -> None:
-    """Raise UsageError if the first instrument labels only an uneven sample of the images."""
+    """Raise UsageError if the first instrument labels only an unrepresentative sample of images."""
     first = next(iter(instruments.values()), None)
     if isinstance(first, SampledLabels) and first.sample_warning:
         others = [name for name in instruments if not is_by_people(name)]
@@ -200,7 +200,7 @@ SERVED = "openai/"
 def studio_warnings(
     makers: Iterable[str], vqa: Iterable[str] | None = None, embedder: Iterable[str] | None = None
 ) -> list[str]:
-    """Return a warning for each kind of studio instrument used on images from elsewhere.
+    """Return a warning for each kind of studio instrument that labels images from other sources.
 
     Parameters
     ----------

@@ -114,7 +114,7 @@ def uneven(kind: type[U], tables: Sequence[CountsOfSets], scoring: Scoring) -> t
         Record of the results.
     tables
         Tables of counts, and the fields of `kind` that identify them. A table is left out if no
-        image is missing or all images are.
+        image is missing or all images are missing.
     scoring
         Seed of the permutations.
     """

@@ -78,7 +78,7 @@ def over_prompts(
 
 
 def _by_condition(entries: Iterable[SetShares]) -> Iterator[list[SetShares]]:
-    """Yield the entries of each condition, axis and instrument that has several prompts."""
+    """Yield the entries for each condition, axis and instrument with several prompts."""
     measured = [
         entry for entry in entries if entry.of_prompt and isinstance(entry.distance, Estimate)
     ]
@@ -152,7 +152,7 @@ def _prompt_counts(entries: Sequence[SetShares]) -> PromptCounts:
 
 
 def _reference_images(entries: Iterable[SetShares]) -> int | None:
-    """Return the number of images from which the references come; None if they are exact."""
+    """Return the number of images used to compute the references; None if they are exact."""
     known = [entry.reference_images for entry in entries if entry.reference_images is not None]
     return sum(known) if known else None
 

@@ -53,7 +53,7 @@ class AxesRequest:
     Attributes
     ----------
     named : sequence of str or None
-        Axes given with `--axes`. If None, the prompt generator chooses.
+        Axes given with `--axes`. If None, the prompt generator chooses the axes.
     usual : sequence of str or None
         Axes that the model suggests. Each axis is used for the prompts that it fits.
     """
@@ -83,7 +83,7 @@ def survey_plan(
         Prompts. For a collection, prompts of the collection. By default, all its prompts are
         planned.
     axes
-        Names of axes. None lets the prompt generator choose.
+        Names of axes. If None, the prompt generator chooses the axes.
     reference
         Values of `--reference`.
     asked
@@ -96,7 +96,7 @@ def survey_plan(
     **settings
         Other fields of the plan. If `vqa` is missing, the default is the labels of a collection or,
         if there are none, the studio VQA. If `images` is missing, the model may suggest a number of
-        images. The model may also suggest axes for the lexicon.
+        images. The model may also suggest the axes that the lexicon uses.
 
     Raises
     ------

@@ -118,7 +118,7 @@ class SurveyReader:
     def read_all(self, images: Sequence[PromptImages]) -> list[list[ObservedSet]]:
         """Label the image sets of each prompt.
 
-        Each instrument is asked about the images of all prompts at once.
+        askew asks each instrument about the images of all prompts together.
         """
         inquiries = [
             Inquiry(vqa, of_prompt.pictures, self.questions(of_prompt.prompt, name))

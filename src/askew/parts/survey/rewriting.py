@@ -198,7 +198,7 @@ def _one_hot(labels: Sequence[Answer], values: Sequence[str]) -> np.ndarray:
 
 
 def _stated(text: str, planned: AxisPlan) -> set[str]:
-    """Return the values of an axis that a text states; empty if the lexicon lacks the axis."""
+    """Return the values that a text states for an axis; empty if the lexicon has no such axis."""
     if planned.name not in catalogue():
         return set()
     return stated_values(text, planned.name) & set(planned.values)

@@ -141,8 +141,8 @@ def sequential_entry(
     axis, prompt
         Axis, and prompt of the images.
     scoring
-        Settings for the statistics. Settings of the scores. The intervals have their confidence
-        level over all looks together.
+        Settings for the statistics. Settings of the scores. The confidence level of the intervals
+        applies to all looks together.
     known_errors
         Known errors of the instrument.
     most

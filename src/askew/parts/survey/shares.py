@@ -84,7 +84,7 @@ class SetShares:
     Attributes
     ----------
     prompt, axis, instrument : str
-        Prompt of the set, axis, and instrument that gave the labels.
+        Prompt of the set, axis, and instrument that assigned the labels.
     set : str
         "initial", or "AXIS: VALUE" of a counterfactual or condition.
     reference : mapping of value to float
@@ -98,8 +98,8 @@ class SetShares:
     distance : Estimate or Missing
         Deviation of the shares from the reference.
     bounds : mapping of value to (low, high), or None
-        Intervals for the shares in all images that are valid whatever the missing labels are
-        (Imbens and Manski 2004). None if no label is missing.
+        Intervals for the shares in all images, valid whatever the missing labels are (Imbens and
+        Manski 2004). None if no label is missing.
     instrument_corrected : mapping of value to Estimate or Missing, or None
         Shares corrected for the known errors of the instrument.
     verdict : Verdict or None
@@ -166,7 +166,7 @@ class SharesDifference:
     Attributes
     ----------
     prompt, axis, instrument : str
-        Prompt of both sets, axis, and instrument that gave the labels.
+        Prompt of both sets, axis, and instrument that assigned the labels.
     sets : tuple of str
         Names of the first and the second set.
     shares : mapping of value to Estimate or Missing
@@ -355,7 +355,7 @@ def _corrected(
 def _bounds(
     axis: Axis, counts: Counts, missing: int, level: float
 ) -> dict[str, tuple[float, float]]:
-    """Return an interval for each value's share that is valid whatever the missing labels are."""
+    """Return, for each value's share, an interval valid whatever the missing labels are."""
     lows, highs = worst_case_intervals(counts, missing, level=level)
     pairs = zip(lows.tolist(), highs.tolist(), strict=True)
     return dict(zip(axis.values, pairs, strict=True))

@@ -260,7 +260,7 @@ def _with_worst_case(entry: SetShares, q: float) -> SetShares:
 
 
 def _can_be_significant(entry: SetShares) -> bool:
-    """Check whether this number of images can give a p-value below the significance level."""
+    """Check whether this number of images can yield a p-value below the significance level."""
     if entry.reference_images is not None:
         return True
     return smallest_p(entry.tested_images, tuple(entry.reference.values())) < SIGNIFICANCE_LEVEL

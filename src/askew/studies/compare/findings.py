@@ -57,9 +57,9 @@ class ScoreDifference:
     difference
         The difference, or the reason why it is missing.
     exact_p
-        p-value of the permutation test, in which permutations that are exactly as extreme as the
-        observed result count fully. In the mid-p value, which is the p of `difference`, such
-        permutations count half.
+        p-value of the permutation test that fully counts permutations exactly as extreme as the
+        observed result. In the mid-p value, which is the p of `difference`, such permutations count
+        half.
     smallest_p
         Smallest mid-p value that any permutation of the images could yield.
     prompts
@@ -89,11 +89,11 @@ class ScoreDifference:
         return self.set is None or not self.set.startswith(f"{self.axis}: ")
 
     def tested(self, test: ExchangeTest) -> Self:
-        """Return a copy of the difference that contains the results of a permutation test."""
+        """Return a copy of the difference, with the results of a permutation test added."""
         return replace(self, exact_p=test.exact_p, smallest_p=test.smallest_p)
 
     def with_missing(self, count: int) -> Self:
-        """Return a copy of the difference that contains the number of images without a label."""
+        """Return a copy of the difference, with the number of images without a label added."""
         if isinstance(self.difference, Missing):
             return self
         return replace(self, difference=replace(self.difference, missing=count))

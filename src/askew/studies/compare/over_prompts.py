@@ -36,7 +36,7 @@ class _Labels:
 
     @property
     def kind(self) -> tuple[str, str, tuple[str, ...], str]:
-        """Set, axis, values and scale. Labels are counted together if these four are equal."""
+        """Set, axis, values and scale. Labels that agree in all four are counted together."""
         return self.set, self.axis.name, self.axis.values, self.axis.scale
 
     @property

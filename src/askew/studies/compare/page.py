@@ -482,8 +482,8 @@ def reading(paired: bool, has_concepts: bool, over_prompts: bool = False) -> b.S
         "Difference",
         "The bias-corrected score of the second run minus the bias-corrected score of the first "
         "run. On each axis, a single test of the shares decides whether two runs differ. The "
-        "tests of all axes are corrected together, and the tests of each other score separately. "
-        "The reports of the runs contain their own verdicts.",
+        "tests of all axes are corrected together. The tests of each other score are corrected "
+        "separately. The reports of the runs contain their own verdicts.",
     )
     between = (
         SCORE_NAMES[RUN_DISTANCE],
@@ -536,7 +536,7 @@ TOGETHER = (
     "All prompts together",
     "If the runs share six or more prompts, askew averages the shares over all prompts, weighted "
     "by each prompt's number of images. Differences in opposite directions on different prompts "
-    "cancel out. The permutation test swaps all images of a prompt between the runs together.",
+    "cancel out. The permutation test swaps all images of a prompt together.",
 )
 
 

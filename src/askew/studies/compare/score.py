@@ -200,7 +200,7 @@ def with_q_values(entries: Sequence[ScoreDifference]) -> tuple[ScoreDifference, 
 
 
 def _families(entries: Sequence[ScoreDifference]) -> dict[Hashable, dict[int, float]]:
-    """Return the families of tests, each with its p-values, keyed by the position of the entry."""
+    """Return each family of tests as a mapping from the position of an entry to its p-value."""
     with_shares = {_axis_of(entry) for entry in entries if entry.score == "share"}
     families: dict[Hashable, dict[int, float]] = {}
     for place, entry in enumerate(entries):
@@ -226,10 +226,10 @@ def _q_values_of_set(
 ) -> dict[int, float]:
     """Return the q-values of an axis's test and of the axis's shares, keyed by position.
 
-    If the axis has two values, both shares have the q-value of the axis. If it has more values, the
-    p-value of a share is corrected with Holm's method, and then multiplied by the ratio q / p of
-    the axis. The scaling is needed because selected axes are tested at a reduced level (Benjamini
-    and Bogomolov 2014).
+    If the axis has two values, both shares have the q-value of the axis. If the axis has more
+    values, the p-value of a share is corrected with Holm's method, and then multiplied by the ratio
+    q / p of the axis. The scaling is needed because selected axes are tested at a reduced level
+    (Benjamini and Bogomolov 2014).
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def _p_values(entries: Mapping[int, ScoreDifference], score_name: str) -> dict[i
 
 @dataclass(frozen=True, slots=True)
 class _PromptPair:
-    """Image sets of a prompt that two runs share.
+    """Image sets that two runs share for a prompt.
 
     Differences are computed as the second run minus the first run.
     """

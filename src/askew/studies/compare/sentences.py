@@ -50,7 +50,7 @@ def comparison_sentences(
     main_pair: RunPair,
     run_score: RunScore,
 ) -> tuple[str, str]:
-    """Return a sentence that states where the runs differ, and sentences with the evidence.
+    """Return a sentence that states where the runs differ, followed by sentences with the evidence.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def _of(difference: AxisDifference) -> str:
 
 
 def _claim(first: str, second: str, differing: Sequence[AxisDifference], where: str) -> str:
-    """Return a sentence that states where two runs differ, and any significant direction."""
+    """Return a sentence that states where two runs differ and, if known, which is more biased."""
     directions = [_direction(difference) for difference in differing]
     if directions[0] and len(set(directions)) == 1:
         claim = format_phrase("bias_difference", a=first, b=second, more=directions[0])
@@ -147,7 +147,7 @@ def _claim(first: str, second: str, differing: Sequence[AxisDifference], where: 
 
 
 def _where(known: Sequence[AxisDifference], differing: Sequence[AxisDifference]) -> str:
-    """Return a phrase that states on how many of the compared axes two runs differ."""
+    """Return a phrase that counts the compared axes on which two runs differ."""
     if len(known) == 1:
         return f"on {perceived(known[0].axis)}"
     known_together, known_single = _by_prompts(known)
@@ -172,7 +172,7 @@ def _by_prompts(
 
 
 def _where_single(known: Sequence[AxisDifference], differing: int) -> str:
-    """Return a phrase that states on how many axes of single prompts two runs differ."""
+    """Return a phrase that counts the axes of single prompts on which two runs differ."""
     counts = f"{differing} of {len(known)}"
     if len({difference.place for difference in known}) == 1:
         return f"on {counts} axes"
@@ -310,8 +310,8 @@ def _share(entry: ScoreDifference | None, run_score: RunScore) -> str:
 def _share_and_count(share: Estimate | None) -> str:
     """Return a share with its count, such as "40 %, 12 of 30".
 
-    If prompts are weighted, the share is not a simple fraction of the images. The text then states
-    only the number of images.
+    If prompts are weighted, the share is not a simple fraction of the images. In this case, the
+    text states only the number of images.
     """
     if share is None or not share.n:
         return "–"

@@ -49,7 +49,7 @@ class TaskComparison(ComparisonDocument[TaskRun, TaskDifference]):
             Name of the group.
         **names
             Values of other fields of a `TaskDifference`, such as other_group, targets, strength or
-            runs. If several entries match, the first of them in comparison.json is returned.
+            runs. If several entries match, the first matching entry in comparison.json is returned.
 
         Raises
         ------

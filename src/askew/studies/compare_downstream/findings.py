@@ -30,9 +30,9 @@ class TaskDifference:
     Attributes
     ----------
     score
-        Name of the score. Name of the score. For classifications, it is association, differential
-        or accuracy. For edits, it is gender_change, axis_change, ita_change or gender_contrast,
-        which is the difference in gender_change between two groups.
+        Name of the score. Name of the score. For classifications, the score is association,
+        differential or accuracy. For edits, the score is gender_change, axis_change, ita_change or
+        gender_contrast, which is the difference in gender_change between two groups.
     group, other_group
         The group. For a differential or a contrast, the score of `other_group` is subtracted from
         the score of `group`. None if the score describes a single group.
@@ -73,7 +73,7 @@ class TaskDifference:
     def is_tested(self) -> bool:
         """True if the difference has a p-value.
 
-        The difference then belongs to the comparison's family of tests.
+        Such a difference belongs to the comparison's family of tests.
         """
         return isinstance(self.difference, Estimate) and self.difference.p is not None
 

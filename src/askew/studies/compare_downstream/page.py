@@ -234,7 +234,10 @@ class TaskView:
 
 
 def pair_sentence(entries: Sequence[TaskDifference], first_set: str = "") -> str:
-    """Return a single text that states in how many scores two runs differ. See `pair_sentences`."""
+    """Return a single text that states how many scores differ between two runs.
+
+    See `pair_sentences`.
+    """
     return " ".join(filter(None, pair_sentences(entries, first_set)))
 
 

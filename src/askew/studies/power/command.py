@@ -47,10 +47,10 @@ def power(
 ) -> RenderableType | None:
     """Show how many images a verdict needs, or what deviation a number of images can reveal.
 
-    The power refers to the test that decides a verdict. This is Pearson's test (with the mid-p) or,
-    with --compare, the permutation test between two runs. The significance level of each test is
-    .05 divided by the number of tests in its family, so the test has this power even if only one
-    axis is biased.
+    The power refers to the test that decides a verdict. The verdict uses Pearson's test (with the
+    mid-p) or, with --compare, the permutation test between two runs. The significance level of each
+    test is .05 divided by the number of tests in its family, so the test has this power even if
+    only one axis is biased.
 
     Examples
     --------
@@ -75,8 +75,8 @@ def power(
     power
         Probabilities of a significant result, separated by commas. [default: 0.8,0.9]
     images
-        Numbers of images per prompt, separated by commas. askew shows the power at --effect. Without
-        --effect, it shows the smallest deviation that each number of images can detect.
+        Numbers of images per prompt, separated by commas. askew shows the power at --effect.
+        Without --effect, askew shows the smallest deviation that each number of images can detect.
     axes
         Number of tested axes.
     prompts

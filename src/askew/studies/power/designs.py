@@ -47,7 +47,7 @@ class Design:
     prompts : int
         Number of prompts.
     tests : int
-        Maximum possible number of tests in the family of tests that decide verdicts.
+        Maximum number of tests in the family of tests that decide verdicts.
     kind : TestKind
         "reference" to test a run against its reference, "comparison" to test two runs against each
         other.

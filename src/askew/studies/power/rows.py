@@ -40,14 +40,15 @@ class PowerRow:
 
 @dataclass(frozen=True, slots=True)
 class PowerQuestion:
-    """Two of the three quantities deviation, power and images. askew computes the third quantity.
+    """Two of three quantities: deviation, power and number of images. askew computes the third.
 
     Attributes
     ----------
     effects : tuple of float
         Deviations. Empty if askew computes them, or uses the default deviations.
     powers : tuple of float
-        Powers, from which askew computes numbers of images or deviations.
+        Probabilities of a significant result, from which askew computes numbers of images or
+        deviations.
     images : tuple of int
         Numbers of images per prompt. Empty if askew computes them.
     """

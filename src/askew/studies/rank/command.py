@@ -249,10 +249,10 @@ def _fields_of_searches(
 ) -> dict[str, Any]:
     """Return the plan fields that are taken from finished searches; empty if there are no searches.
 
-    The fields are prompts, variations, models, numbers of images and the seed. `settings` replaces
-    settings of the models in the searches. If two searches found the same prompt, the prompt gets
-    the variations from the first search. All prompts get the held-out seeds of the first search,
-    which no search used to select prompts.
+    The fields are prompts, variations, models, numbers of images and the seed. `settings` overrides
+    the settings of the searches' models. If two searches found the same prompt, the prompt gets the
+    variations from the first search. All prompts get the held-out seeds of the first search, which
+    no search used to select prompts.
     """
     if not searches:
         return {}
@@ -335,7 +335,7 @@ def _varied_models(
     models: Sequence[ModelPlan],
     settings: Mapping[str, Setting],
 ) -> list[ModelPlan]:
-    """Return the models with each value of the varied setting."""
+    """Return each model once for each value of the varied setting."""
     if vary is None:
         return list(models)
     if len(vary) != 1:

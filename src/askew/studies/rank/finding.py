@@ -227,7 +227,7 @@ def _calls(stages: Sequence[tuple[int, int]], batch_size: int) -> int:
     Parameters
     ----------
     stages
-        Number of prompts, and number of images per prompt after the stage, for each stage.
+        For each stage, the number of prompts, and the number of images per prompt after the stage.
     batch_size
         Maximum number of images per call.
     """

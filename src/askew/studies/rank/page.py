@@ -28,7 +28,7 @@ MOST_IMAGES = 15
 
 TABLE_TERM = (
     "Table",
-    "The table contains shares in the real world. The correlation states how closely bias in the "
+    "The table contains shares in the real world. The correlation shows how closely bias in the "
     "images follows these shares. Agreement is not an advantage of a model, and disagreement is "
     "not a fault.",
 )
@@ -123,7 +123,7 @@ def _finding_sentences(findings: RankFindings) -> list[str]:
     plan = findings.plan
     return [
         f"Successive halving found these {words.plural(plan.find, 'prompt')} among "
-        f"{len(plan.prompts)}. A prompt that it dropped may be just as biased."
+        f"{len(plan.prompts)}. A dropped prompt may be just as biased."
     ]
 
 
@@ -383,7 +383,7 @@ def _prompt_group(axis: str, search: str | None, with_axis: bool) -> str:
 
 
 def _agreement(findings: RankFindings) -> Iterator[b.Block]:
-    """Yield a chart of correlations with the table, and a plot of both kinds of shares."""
+    """Yield a chart of correlations with the table, and a plot of shares in images and table."""
     if not findings.agreement:
         return
     value = findings.plan.value
@@ -438,7 +438,7 @@ def _pictures(findings: RankFindings, media: Media) -> Iterator[b.Section]:
 
 
 def _prompt_blocks(findings: RankFindings, media: Media, prompt: str) -> list[b.Block]:
-    """Return each model's images, the prompt details that they do not show, and a map of them."""
+    """Return each model's images, the prompt details they do not show, and a map of all images."""
     entries = [entry for entry in findings.ranked if entry.prompt == prompt]
     rows = [
         _model_row(media, findings, entries, model, number)

@@ -53,8 +53,8 @@ class RankPlan(ScoredPlan):
         Number of prompts to find by successive halving; 0 to score all prompts. With `find`,
         `images` is the number of images per prompt in the last round.
     eval_images
-        Number of held-out images for each prompt that `find` returns. With `until`, it is the
-        largest number.
+        Number of held-out images for each prompt that `find` returns. With `until`, this is the
+        maximum number.
     until : "decided" or None
         If "decided", add held-out images to each prompt that `find` returns, until the prompt's
         bias is significant.

@@ -380,7 +380,7 @@ class _JudgedPrompts:
 
         If a prompt has shares, its q-value is the q-value of the verdict on these shares. If
         `together` is False, there are no shares over all prompts together, because the number of
-        images for a prompt depends on their labels.
+        images for a prompt depends on the images' labels.
         """
         with_scores = with_q(tuple(prompts), lambda at: "ranked" if at[-1] == "score" else None)
         with_shares = {place: prompt.shares for place, prompt in enumerate(with_scores)}
