@@ -11,6 +11,7 @@ All functions raise NotEnoughData if there are no labels, and ValueError for inv
 """
 
 from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from askew.errors import NotEnoughData
 from askew.stats.distributions import normal_isf
 from askew.stats.intervals import Floats, tail
-from askew.stats.shares import wilson
 from askew.types import Estimate
 
 LEAST_LABELS = 2
@@ -43,14 +43,17 @@ class StratifiedLabels:
         Number of images in each stratum.
     counts : array, (strata, values + 1)
         Number of labeled images with each value. The last column counts images whose label is not a
-        value of the axis.
+        value of the axis. Several samples have the shape (samples, strata, values + 1), and their
+        results have the dimension of the samples first.
     """
+
+    METHOD: ClassVar[str] = "Wilson, effective size of strata"
 
     sizes: Floats
     counts: Floats
 
     @classmethod
-    def of(cls, sizes: ArrayLike, counts: ArrayLike) -> "StratifiedLabels":
+    def of(cls, sizes: ArrayLike, counts: ArrayLike) -> Self:
         """Check sizes and counts, and leave out strata without images."""
         n_images = np.asarray(sizes, dtype=float)
         labels = np.asarray(counts, dtype=float)
@@ -72,20 +75,21 @@ class StratifiedLabels:
         NotEnoughData
             If no label is a value of the axis.
         """
-        totals = self._totals(self.counts)
-        if not totals[:-1].sum():
+        totals = self._totals(self.counts)[..., :-1]
+        known = totals.sum(axis=-1, keepdims=True)
+        if not known.all():
             raise NotEnoughData("no image has a label that is a value of the axis")
-        return np.asarray(totals[:-1] / totals[:-1].sum())
+        return np.asarray(totals / known)
 
     @property
     def _smoothed_counts(self) -> Floats:
         """Counts plus pseudo-counts, of the same shape, so that no variance is 0."""
-        return np.asarray(self.counts + PSEUDO_COUNT / self.counts.shape[1])
+        return np.asarray(self.counts + PSEUDO_COUNT / self.counts.shape[-1])
 
     def _totals(self, counts: Floats) -> Floats:
         """Return the estimated share of each column among all images, of shape (values + 1,)."""
         weights = self.sizes / self.sizes.sum()
-        within = counts / counts.sum(axis=1, keepdims=True)
+        within = counts / counts.sum(axis=-1, keepdims=True)
         return np.asarray(weights @ within)
 
     def variances(self, *, of_model: bool = False) -> Floats:
@@ -98,28 +102,46 @@ class StratifiedLabels:
             the model. If False, the shares estimate the shares in these images, and the variance is
             zero if all images are labeled.
         """
+        within, between = self._variance_parts(of_model=of_model)
+        return np.asarray(within.sum(axis=-2) + between)
+
+    def _variance_parts(self, *, of_model: bool) -> tuple[Floats, Floats]:
+        """Return the variances within strata (strata, values), and between strata (values,).
+
+        The variances between strata are 0 if the shares estimate the shares in these images.
+        """
         shares = self.shares
-        values = len(shares)
-        known = self._totals(self.counts)[:-1].sum()
-        # residual of each category (values, categories): an image without a value has none
-        residuals = np.zeros((values, values + 1))
-        residuals[:, :-1] = (np.eye(values) - shares[:, None]) / known
-        labeled = self.counts.sum(axis=1)
+        values = shares.shape[-1]
+        known = self._totals(self.counts)[..., :-1].sum(axis=-1)[..., None, None]
+        # residual of each category (categories, values): an image without a value has none
+        residuals = np.zeros((*shares.shape[:-1], values + 1, values))
+        residuals[..., :-1, :] = (np.eye(values) - shares[..., None, :]) / known
+        labeled = self.counts.sum(axis=-1)
         smooth = self._smoothed_counts
-        within = smooth / smooth.sum(axis=1, keepdims=True)
-        means = within @ residuals.T
-        spreads = within @ np.square(residuals).T - np.square(means)
+        within = smooth / smooth.sum(axis=-1, keepdims=True)
+        means = within @ residuals
+        spreads = within @ np.square(residuals) - np.square(means)
         weights = self.sizes / self.sizes.sum()
         unseen = np.ones_like(labeled) if of_model else 1 - labeled / self.sizes
         factors = np.square(weights) * unseen / np.maximum(labeled - 1, 1)
-        variances = factors @ spreads
+        between = np.zeros_like(shares)
         if of_model:
-            between = weights @ np.square(means) - np.square(weights @ means)
-            variances = variances + between / self.sizes.sum()
-        return np.asarray(variances)
+            between = (weights @ np.square(means) - np.square(weights @ means)) / self.sizes.sum()
+        return factors[..., None] * spreads, between
 
-    def estimates(self, level: float = 0.95, *, of_model: bool = False) -> tuple[Estimate, ...]:
-        """Return the share of each value with its interval.
+    def _interval_variances(self, level: float, *, of_model: bool) -> Floats:
+        """Return the variances (values,) with which the intervals are computed."""
+        return self.variances(of_model=of_model)
+
+    def interval_ends(
+        self, level: float = 0.95, *, of_model: bool = False
+    ) -> tuple[Floats, Floats]:
+        """Return the lower and the upper ends (values,) of Wilson intervals.
+
+        The sample size of an interval is the size for which the share has the estimated variance. The
+        size is computed from the observed share or from the share with pseudo-counts, whichever is
+        closer to 0 or 1. An observed share of exactly 0 or 1 has no variance, so the share with
+        pseudo-counts is then used.
 
         Parameters
         ----------
@@ -129,44 +151,42 @@ class StratifiedLabels:
             If True, the intervals are for the model's true shares. If False, the intervals are for
             the shares in these images.
         """
+        shares = self.shares
+        smoothed = self._totals(self._smoothed_counts)[..., :-1]
+        smoothed = smoothed / smoothed.sum(axis=-1, keepdims=True)
+        spread = smoothed * (1 - smoothed)
+        observed_spread = shares * (1 - shares)
+        is_inside = (shares > 0) & (shares < 1)
+        spread = np.where(is_inside, np.minimum(spread, observed_spread), spread)
+        variances = self._interval_variances(level, of_model=of_model)
+        # z**2 / n, where n = spread / variance is the effective sample size
+        ratio = np.square(normal_isf(tail(level))) * variances
+        ratio = ratio / np.maximum(spread, np.finfo(float).tiny)
+        middle = (shares + ratio / 2) / (1 + ratio)
+        half = np.sqrt(observed_spread * ratio + np.square(ratio) / 4) / (1 + ratio)
+        return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+
+    def estimates(self, level: float = 0.95, *, of_model: bool = False) -> tuple[Estimate, ...]:
+        """Return the share of each value with its interval.
+
+        The parameters are the same as in `interval_ends`.
+        """
+        lows, highs = self.interval_ends(level, of_model=of_model)
         estimates = []
-        labeled = int(self.counts[:, :-1].sum())
-        smoothed = self._totals(self._smoothed_counts)[:-1]
-        smoothed = smoothed / smoothed.sum()
-        scores = zip(self.shares, smoothed, self.variances(of_model=of_model), strict=True)
-        for share, center, variance in scores:
-            low, high = _wilson_of_variance(float(share), float(center), float(variance), level)
+        for share, low, high in zip(self.shares, lows, highs, strict=True):
             estimates.append(
                 Estimate(
                     value=float(share),
-                    low=low,
-                    high=high,
+                    low=float(low),
+                    high=float(high),
                     level=level,
-                    interval="Wilson, effective size of strata",
-                    n=labeled,
+                    interval=self.METHOD,
+                    n=int(self.counts[:, :-1].sum()),
                     missing=int(self.counts[:, -1].sum()),
                     max=1.0,
                 )
             )
         return tuple(estimates)
-
-
-def _wilson_of_variance(
-    share: float, smoothed: float, variance: float, level: float
-) -> tuple[float, float]:
-    """Return a Wilson interval at the sample size for which a share has this variance.
-
-    The sample size is computed from the observed share or from the share with pseudo-counts,
-    whichever is closer to 0 or 1. An observed share of exactly 0 or 1 has no variance, so the share
-    with pseudo-counts is then used.
-    """
-    if variance == 0:
-        return share, share
-    spread = smoothed * (1 - smoothed)
-    if 0 < share < 1:
-        spread = min(spread, share * (1 - share))
-    low, high = wilson(share, spread / variance, level)
-    return float(low), float(high)
 
 
 def half_widths(
