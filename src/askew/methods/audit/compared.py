@@ -53,7 +53,8 @@ def compared_plan(
         Axes that must have significant verdicts before askew stops adding images to a prompt. By
         default, a significant verdict on any axis is enough.
     most
-        Maximum number of images per prompt. The default is the number in the finished audit.
+        Maximum number of images per prompt. The default is the number of images per prompt in the
+        finished audit.
 
     Raises
     ------

@@ -53,7 +53,7 @@ class AxisScores:
     Attributes
     ----------
     kind : "societal" or "incidental"
-        Kind of the axis.
+        Whether the axis is societal or incidental.
     question : tuple of str
         Questions that the instrument is asked about the axis.
     mad : Estimate or Missing

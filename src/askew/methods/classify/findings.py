@@ -107,7 +107,7 @@ class SampleChanges:
 
 @record
 class PairShare:
-    """Share of a group's images classified as `a` rather than `b`, with the most noise samples."""
+    """Share of a group's images classified as `a` rather than `b`, for the largest `samples`."""
 
     group: str
     samples: Samples
@@ -176,7 +176,7 @@ def scores_of(part: str, findings: ClassificationFindings) -> Iterator[LocatedEs
 
 
 def changes_of(part: str, findings: ClassificationFindings) -> Iterator[LocatedEstimate]:
-    """Yield the changes in a score from the fewest to the most noise samples."""
+    """Yield the changes in a score from the smallest to the largest number of noise samples."""
     entries: tuple[AssociationOverSamples | DifferentialOverSamples | AccuracyOverSamples, ...]
     entries = getattr(findings.classification.change, part)
     ends = (findings.plan.samples[0], findings.plan.samples[-1])
@@ -270,12 +270,12 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
         return _last(self.findings.classification.accuracy, samples, group=group).estimate
 
     def share(self, group: str, a: str, b: str) -> Estimate | Missing:
-        """Return the share classified as `a` rather than `b`, with the most noise samples."""
+        """Return the share classified as `a`, not `b`, with the largest number of noise samples."""
         return _last(self.findings.classification.pairs, None, group=group, a=a, b=b).share_a
 
 
 def _last(entries: Sequence[S], samples: int | None, **wanted: str | int) -> S:
-    """Return the entry with the given fields, by default for the most noise samples."""
+    """Return the entry with these fields; by default, for the largest number of noise samples."""
     fitting = []
     for entry in entries:
         matches = all(getattr(entry, name) == value for name, value in wanted.items())

@@ -139,7 +139,7 @@ class ClassificationView:
         )
 
     def _differences(self) -> list[Differential]:
-        """Return the differences for the most noise samples, starting with pooled groups."""
+        """Return the differences for the largest number of noise samples, pooled groups first."""
         differential = self.findings.classification.differential
         entries = [entry for entry in differential if entry.samples == self.samples]
         return sorted(entries, key=lambda entry: not entry.pooled)

@@ -84,7 +84,7 @@ def average_faces(
 
 
 def _rows(plan: EditPlan, group: EditedGroup) -> list[tuple[AverageFace, list[Outcome]]]:
-    """Return, for each image set of a group, its images and an entry with no average face yet."""
+    """Return, for each image set of a group, its images and an entry without an average face."""
     sources = list(group.sources)
     rows = [(_entry(group, None, None, sources), sources)]
     for name, words in plan.edit_prompts.items():

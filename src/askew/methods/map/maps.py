@@ -72,7 +72,7 @@ class Overlaps:
         IoU between the first word's mask in each image (rows) and the second word's mask in each
         image (columns).
     usable : array of bool, (n,)
-        True for each image in which both maps have a mask, since neither map is constant.
+        True for each image in which both maps have a mask, that is, neither map is constant.
     """
 
     matrix: NDArray[np.float64]

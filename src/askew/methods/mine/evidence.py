@@ -25,9 +25,9 @@ class PromptEvidence:
         One image per variation. A variation is written by the prompt generator, or states a value
         of an axis.
     shows
-        For each variation, how many images show all of its details: first among the images of the
-        prompt, and then among the images of all variations. Variations without labeled details have
-        no entry.
+        For each variation, how many images show all of its details: the count for the images of the
+        prompt, followed by the count for the images of all variations. Variations without labeled
+        details have no entry.
     """
 
     pictures: tuple[Outcome, ...]

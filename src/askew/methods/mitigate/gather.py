@@ -249,7 +249,7 @@ def _with_chosen_axes(workshop: _Workshop, selection: AxisSelection | None) -> _
 
 
 def _deviation_model(workshop: _Workshop, planning: Observed) -> DeviationModel | None:
-    """Return the model that predicts deviations; None if not needed or not yet known."""
+    """Return the model that predicts deviations; None if it is not needed or not available yet."""
     plan = workshop.plan
     if not plan.measures_overall:
         return None
@@ -458,7 +458,7 @@ def _learned_tokens(
 
 
 def _unknown(workshop: _Workshop, images: Callable[[PromptPlan], int]) -> Work:
-    """Return the work for `images(prompt)` images of each prompt, from texts not known yet."""
+    """Return the work for generating `images(prompt)` images of each prompt from unknown texts."""
     work = Work()
     for prompt in workshop.plan.prompts:
         work += workshop.reader.unmade(workshop.model, prompt, images(prompt))

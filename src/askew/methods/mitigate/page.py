@@ -360,7 +360,7 @@ def _associations(entry: TechniqueFindings) -> b.IntervalChart:
 
 
 def _predicted(findings: MitigationFindings) -> Iterator[b.Block]:
-    """Yield a sentence and a chart that compare predicted with measured deviations."""
+    """Yield a sentence and a chart that compare predicted deviations with measured deviations."""
     predictions = [
         (entry.prompt, change)
         for entry in findings.techniques

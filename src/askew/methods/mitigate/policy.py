@@ -46,7 +46,7 @@ BOOTSTRAP_SAMPLES = 400
 """Number of bootstrap tables drawn to compute the interval of a prediction."""
 
 PRIOR_IMAGES = 8.0
-"""Weight of a prediction: the number of the prompt's images that carry the same weight."""
+"""Weight of a prediction, as the number of images of the prompt that carry the same weight."""
 
 SMALLEST_SHARE = 1e-9
 
