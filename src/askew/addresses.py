@@ -17,8 +17,8 @@ HARMLESS = ("api-version", "api_version", "version")
 
 KEYS_IN_ENVIRONMENT = (
     "put the key into the environment variable ASKEW_API_KEY. For an address that needs a password "
-    "or a query, put the address into ASKEW_MODEL_URL, ASKEW_VQA_URL or ASKEW_LLM_URL, and omit "
-    "the option"
+    "or a query string, put the address into ASKEW_MODEL_URL, ASKEW_VQA_URL or ASKEW_LLM_URL, and "
+    "omit the option"
 )
 """Advice for users whose address contains a secret."""
 

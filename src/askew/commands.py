@@ -195,7 +195,7 @@ def export(
         Format of the output.
     output
         File to write instead of standard output. parquet, png and pdf need a file. evidence needs a
-        new folder, or a new file with the ending .zip.
+        new folder, or a new file whose name ends in .zip.
 
     Returns
     -------
@@ -341,7 +341,10 @@ def _has_plan(folder: Path) -> bool:
 
 
 def _last_change(folder: Path) -> float:
-    """Return the Unix time of the last change to a run, or to its folder if it is unreadable."""
+    """Return the Unix time of the last change to a run.
+
+    If the run cannot be read, the time of the last change to its folder is returned.
+    """
     try:
         return max(file.lstat().st_mtime for file in run_files(folder))
     except OSError:

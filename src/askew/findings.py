@@ -332,7 +332,10 @@ def with_q(node: T, family: Callable[[Address], Hashable]) -> T:
 
 
 def pattern(address: Address) -> Address:
-    """Return an address without positions, so that all entries of a list have the same address."""
+    """Return an estimate's address without positions in lists.
+
+    Estimates in all entries of a list then have the same address.
+    """
     return tuple(part for part in address if isinstance(part, str))
 
 

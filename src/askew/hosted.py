@@ -419,7 +419,7 @@ def pause_after(status: int, headers: Mapping[str, str], attempt: int) -> float 
 def wait_for_attempt(
     attempt: int, attempts: int, name: str, status: int | None, pause: float
 ) -> None:
-    """Report that another attempt follows after a pause, and wait that long."""
+    """Report that another attempt follows after a pause, and then pause."""
     report_message(
         f"{name} answered {status or 'nothing'}; attempt {attempt} of {attempts} follows in "
         f"{pause:.1f} s"

@@ -511,8 +511,8 @@ def missing_image_warnings(sets: Sequence[PictureSet]) -> list[str]:
     if missing > TOLERATED_SHARE * planned:
         listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
         warnings.append(
-            f"{missing} of {planned} images are missing ({listed}). All scores come from the other "
-            "images"
+            f"{missing} of {planned} images are missing ({listed}). All scores are computed from "
+            "the other images"
         )
     lacking = [
         f"{_title(image_set)!r} ({sum(image_set.missing.values())} of {image_set.n})"

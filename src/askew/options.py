@@ -300,7 +300,8 @@ class RunOptions(TypedDict, total=False):
     fail_if: Annotated[
         TextsOption,
         _run_option(
-            help='Exit with code 3 if this condition is met: "SCORE.q < 0.05". May be repeated.',
+            help='Exit with code 3 if this condition is met, such as "SCORE.q < 0.05". '
+            "May be repeated.",
         ),
     ]
 
@@ -438,7 +439,7 @@ class PromptOptions(TypedDict, total=False):
     clean: Annotated[
         bool,
         Parameter(
-            help="Shorten the prompts from --prompts to their core, as is done for DiffusionDB."
+            help="Shorten each prompt from --prompts to its longest part between punctuation marks."
         ),
     ]
 
@@ -466,7 +467,8 @@ class ManifestOptions(TypedDict, total=False):
     where: Annotated[
         TextsOption,
         _image_option(
-            help="Use only manifest rows that have this value, as in COLUMN=VALUE. May be repeated."
+            help="Use only manifest rows whose column has this value: COLUMN=VALUE. "
+            "May be repeated."
         ),
     ]
     strict: Annotated[Flag, _image_option(help="Stop if a listed image does not exist.")]

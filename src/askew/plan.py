@@ -317,7 +317,7 @@ def parse_toml(text: str, source: str) -> dict[str, object]:
 
 
 def plan_head(path: Path) -> dict[str, object]:
-    """Return the fields before the first table in a run's plan file without validating them.
+    """Return the fields before the first table in a run's plan file, without validating them.
 
     Raises
     ------

@@ -143,7 +143,7 @@ def providers(kind: str) -> dict[str, EntryPoint]:
 
 
 def model(string: str, **settings: object) -> Model | Collection:
-    """Return the text-to-image model or the collection of existing images with this name."""
+    """Return the text-to-image model, or the collection of existing images, that has this name."""
     return cast("Model | Collection", _load("model", string, settings))
 
 

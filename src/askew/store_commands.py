@@ -115,6 +115,6 @@ def store_copy(source: Path, target: Path, /) -> str:
         names = ", ".join(file.name for file in report.damaged[:LARGEST_LIST])
         raise StoreError(
             f"{summary}. {plural(len(report.damaged), 'damaged image')} not copied: {names}. The "
-            "next run makes damaged images again"
+            "next run generates damaged images again"
         )
     return summary
