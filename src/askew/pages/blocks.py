@@ -68,8 +68,8 @@ PLAIN: tuple[Column, ...] = ("value", "interval")
 Effect = Literal["better", "worse", "changed"]
 """Direction of an effect.
 
-"better" means closer to the reference, and "worse" means further from the reference. For "changed",
-the direction is not determined.
+"better" means closer to the reference, "worse" means further from the reference, and "changed"
+means that the direction is not determined.
 """
 
 Swatch = Literal["heat", "only-a", "only-b", "both"]
@@ -374,7 +374,7 @@ class IntervalChart:
     more : tuple of str
         Headings of additional columns.
     chance : tuple of str
-        Heading of the column `null`, and meaning of the gray bands.
+        Heading of the `null` column, and meaning of the gray bands.
     interval : str
         Explanation of the interval lines, for the legend.
     points : str
@@ -772,7 +772,7 @@ class ScoreMatrix:
         Entries of the legend: kind of cell ("over" or "under" for a ramp of shades, "framed" or
         "none") and meaning.
     square : bool
-        Whether rows and columns are the same axes. If True, the cells are small.
+        Whether rows and columns stand for the same axes. If True, the cells are small.
     """
 
     caption: str
@@ -874,7 +874,7 @@ class PictureRow:
 
 @dataclass(frozen=True, slots=True)
 class PictureGrid:
-    """A grid of images in equal cells, with captions below them.
+    """A grid of images in cells of equal size, with captions below the images.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
     *children : object
         Content of the element. Text is escaped.
     **attributes : object
-        Attributes of the element, with `class_` for class and `a_b` for a-b. Attributes that are
+        Attributes of the element. Write `class_` for class, and `a_b` for a-b. Attributes that are
         None, False or "" are omitted, and True results in an attribute without a value.
 
     Returns

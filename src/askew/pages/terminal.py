@@ -38,7 +38,7 @@ HELD = "\ue000"
 
 
 class UnbrokenText(text.Text):
-    """Text in which no line breaks inside intervals, inside "q = 0.03", or before percent signs."""
+    """Text whose lines never break inside an interval, in "q = 0.03", or before a percent sign."""
 
     def wrap(self, *args: object, **options: object) -> Lines:
         """Return the lines of the wrapped text.

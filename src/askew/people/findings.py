@@ -1,4 +1,4 @@
-"""Records for the content of results.json, the results of a study with human raters."""
+"""Records that make up results.json, which contains the results of a study with human raters."""
 
 from collections.abc import Mapping
 from dataclasses import field

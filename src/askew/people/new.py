@@ -85,7 +85,7 @@ class StudyContent:
     items
         Items, without attention checks and repeated items.
     frame
-        Sampling frame: facts about images and items that raters must not see.
+        Sampling frame, which contains information that raters must not see.
     """
 
     kind: StudyKind

@@ -171,7 +171,7 @@ def new_selection_study(
 
 
 def _lists_for(design: StudyDesign, most: int) -> int:
-    """Return the number of lists needed to reach the planned precision, which is at most `most`."""
+    """Return the number of lists, at most `most`, that are needed for the planned precision."""
     if design.precision is None:
         return most
     per_list = design.raters_per_item

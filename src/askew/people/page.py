@@ -107,7 +107,7 @@ def _raters(findings: StudyFindings) -> str:
 
 
 def _against_half(share: Estimate) -> str:
-    """Return a sentence if a share does not differ significantly from one half; empty otherwise."""
+    """Return a note that a share does not differ significantly from one half; empty if it does."""
     if share.low is None or share.high is None or share.low <= 0.5 <= share.high:
         return "This share is not significantly different from 50 %."
     return ""

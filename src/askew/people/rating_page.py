@@ -26,7 +26,7 @@ def rating_headline(ratings: RatingFindings) -> str:
 
 
 def _caution(correlation: Estimate) -> str:
-    """Return a sentence if a correlation does not differ significantly from 0; empty otherwise."""
+    """Return a note that a correlation does not differ significantly from 0; empty if it does."""
     if correlation.low is None or correlation.high is None:
         return (
             " There are too few prompts for an interval, so the correlation may be due to chance."

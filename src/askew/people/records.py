@@ -14,7 +14,7 @@ StudyKind = Literal["label", "choose", "rate", "concepts", "axes"]
 KINDS: tuple[str, ...] = get_args(StudyKind)
 
 Role = Literal["item", "check", "repeat"]
-"""Role of an item, which is a question of the study, an attention check, or a repeated question."""
+"""Role of an item: a question of the study, an attention check, or a repeated question."""
 
 SEVERAL_PEOPLE = ":several_people"
 NO_PERSON = ":no_person"
@@ -281,7 +281,7 @@ class AnswerRecord:
 
 @record
 class FrameEntry:
-    """Facts about an image or an item that raters never see.
+    """Information about an image or an item. Raters never see this information.
 
     Attributes
     ----------

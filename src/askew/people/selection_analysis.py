@@ -93,7 +93,7 @@ class _Lists:
         return chosen
 
     def mask(self, matches: Callable[[FrameEntry, Mapping[str, str]], bool]) -> Floats:
-        """Return a mask of shape (lists, options): 1 if the option's facts match, otherwise 0.
+        """Return a mask of shape (lists, options): 1 if `matches` accepts an option, otherwise 0.
 
         Lists with fewer options are padded with NaN.
         """
@@ -184,7 +184,7 @@ def _is_counted(source: int, group: str, entry: FrameEntry, facts: Mapping[str, 
 
 
 def _is_selection(answer: AnswerRecord) -> bool:
-    """Check whether an answer is a selection of options or "none of these", not "cannot tell"."""
+    """Check whether an answer selects options or "none of these", rather than "cannot tell"."""
     special = [name for name in answer.answer if name.startswith(":")]
     return bool(answer.answer) and special in ([], [NONE_OF_THESE])
 

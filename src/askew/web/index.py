@@ -1,4 +1,4 @@
-"""Index of the web app: an SQLite file with metadata of run folders and their images.
+"""Index of the web app: an SQLite file with metadata about run folders and their images.
 
 The index contains only information from the run folders, so it can be deleted without loss. askew
 reads a run again if the modification time or the size of one of its files has changed.
@@ -260,7 +260,7 @@ def _facts(row: Sequence[object]) -> RunFacts:
 
 
 def run_id(folder: Path) -> str:
-    """Return the id of a run folder in addresses, which is the beginning of a hash of its path."""
+    """Return the id of a run folder in addresses: the beginning of a hash of its path."""
     return sha256(str(folder.absolute()).encode("utf-8", "surrogateescape"))[:ID_DIGITS]
 
 
@@ -277,7 +277,7 @@ def stamp_of(folder: Path) -> str:
 
 
 def read_run(folder: Path) -> tuple[RunFacts, list[str]]:
-    """Read a run folder. Return its metadata, and the ids of the images in its results."""
+    """Read a run folder, and return its metadata and the ids of the images in its results."""
     facts = _unread(folder)
     if facts.state != "unread":
         return facts, []

@@ -222,7 +222,7 @@ class OverlayCopies:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def put(self, content: bytes) -> str:
-        """Add an overlay image to the cache, and return its SHA-256."""
+        """Add an overlay image to the cache, and return its SHA-256 checksum."""
         digest = sha256(content)
         with self._lock:
             self._copies[digest] = content

@@ -20,7 +20,7 @@ from askew.web.site import Site
 
 
 def removal_page(site: Site, request: HTTPRequest) -> Response:
-    """Return a page that shows what removing a run would delete, with a button to remove it."""
+    """Return a page that shows what removing a run would delete, with a button that removes it."""
     facts = _facts(site, request)
     count = words.plural(facts.images, "image")
     shared = site.index.shared_images(facts.id)

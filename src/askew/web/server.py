@@ -23,7 +23,7 @@ from askew.web.session import Session
 from askew.web.site import Site
 
 APP_FOLDER = ".web"
-"""Name of the folder next to the run folders that contains the app's index and jobs."""
+"""Name of the folder, next to the run folders, in which the app stores its index and jobs."""
 
 JOBS_FOLDER = "jobs"
 

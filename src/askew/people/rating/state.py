@@ -44,7 +44,7 @@ class Progress:
         return next((name for name in self.rater.items if name not in self.answers), None)
 
     def after(self, item: str) -> str | None:
-        """Return the next unanswered item after an item.
+        """Return the first unanswered item after a given item.
 
         After the last item, the search continues with the first item. The result is None if all
         other items are answered.
