@@ -5,10 +5,11 @@
 The script stores as many images of a size in slices of 64, in turns into a store and into packs, and
 reads and merges the packs. It prints images per second, milliseconds of CPU per image, and files per
 slice, each as the median of the repeats. Packs are written at least twice as fast as a store is
-(acceptance). A second table has the bytes per image of the index and of the journal (acceptance: at
-most 2,000 together), and of the file of vectors: planned, stored, with ten answers, and with a
-vector of 768 numbers. Flushing takes most of the time, so use a disk that
-nothing else uses.
+(acceptance). A job of an array job also keeps the images of its packs in a temporary store.
+
+A second table has the bytes per image of the index and of the journal (acceptance: at most 2,000
+together), and of the file of vectors: planned, stored, with ten answers, and with a vector of 768
+numbers. Flushing takes most of the time, so use a disk that nothing else uses.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from statistics import median
 import numpy as np
 
 from askew.models.base import Setting
+from askew.run.packing import PackingStore
+from askew.run.recording import ImageSlice
 from askew.store.imagefile import EncodedPicture
 from askew.store.merge import merge_all, read_pack
 from askew.store.pack_address import opened_packs
@@ -34,6 +37,7 @@ from askew.store.packs import ImagePack, image_pack_name, packed_images, path_of
 from askew.store.requests import PictureRequest
 from askew.store.store import Store
 from askew.types import Question, slices
+from benchmarks.engines import SleepingMaker
 from benchmarks.markdown import table_row
 
 SLICE = 64
@@ -108,6 +112,17 @@ def write_packs(
     return paths
 
 
+def write_as_job(store: PackingStore, parts: Sequence[Sequence[PictureRequest]], size: int) -> None:
+    """Write all images as packs and into a temporary store, as a job of an array job does."""
+    maker = SleepingMaker(seconds=0, size=size)
+    for part in parts:
+        image_slice = ImageSlice(
+            source=maker, requests=part, files=(), tasks=[()] * len(part), is_known=False
+        )
+        store.expect(image_slice)
+        store.put_pictures(part, images_of(part, size), PROVENANCE)
+
+
 def compare(arguments: argparse.Namespace, folder: Path) -> None:
     """Print the rates of a store and of packs."""
     parts = slices(requests_of(arguments.count), SLICE)
@@ -122,6 +137,12 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
         with timings.timed("write packs"):
             paths = write_packs(packs, parts, arguments.size)
         files = len(packs.paths())
+        job_packs = opened_packs(f"{address}-of-job")
+        with (
+            timings.timed("write packs as a job"),
+            PackingStore(place / "temporary", job_packs) as store,
+        ):
+            write_as_job(store, parts, arguments.size)
         with timings.timed("read packs"):
             for path in paths:
                 read_pack(packs, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -97,6 +98,22 @@ def test_a_slice_has_at_most_two_packs(tmp_path: Path) -> None:
     assert len([name for name in names if name.endswith("images.tar")]) == 6
     # nothing is asked about the slice whose images are all refused
     assert len([name for name in names if name.endswith("readings.tar")]) == 6
+
+
+def test_a_job_flushes_only_packs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    flushed: list[Path] = []
+    flush = os.fsync
+
+    def noted(file: int) -> None:
+        flushed.append(Path(os.readlink(f"/proc/self/fd/{file}")))
+        flush(file)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    packs = tmp_path / "packs"
+    report = share(packs, "1/1")
+    assert not [path for path in flushed if "store" in path.parts]
+    # the list of packs is a file, too
+    assert len([path for path in flushed if packs in path.parents]) == report.new + 1
 
 
 def test_batches_are_those_of_one_machine(tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ SLICES_AT_ONCE = 16
 class PackingStore(Store):
     """Temporary store that also writes each slice of images as a pack before it stores the images.
 
+    Only the packs must survive a power failure.
+
     Parameters
     ----------
     path
@@ -39,7 +41,7 @@ class PackingStore(Store):
     """
 
     def __init__(self, path: Path, packs: PackStorage) -> None:
-        super().__init__(path)
+        super().__init__(path, is_temporary=True)
         self._packs = packs
         self._expected: dict[tuple[str, ...], str] = {}
 

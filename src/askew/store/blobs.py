@@ -71,6 +71,20 @@ class LocalBlobs:
         return self.folder.joinpath(name[:2], name)
 
 
+class TemporaryBlobs(LocalBlobs):
+    """Files in a local folder that is deleted when the process ends.
+
+    The files may be incomplete after a power failure, so they are not flushed to disk.
+    """
+
+    def put(self, blobs: Mapping[str, bytes]) -> None:
+        """Write files, keyed by file name."""
+        for name, data in blobs.items():
+            path = self.local_copy(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+
 def is_intact(path: Path) -> bool:
     """Check whether a file exists and has the SHA-256 that its name states."""
     try:

@@ -78,10 +78,13 @@ class Journal:
     ----------
     path
         The file. It need not exist.
+    is_temporary
+        If True, lines are not flushed to disk, so a power failure can remove them.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_temporary: bool = False) -> None:
         self.path = path
+        self._is_temporary = is_temporary
 
     def size(self) -> int:
         """Return the size of the file in bytes; 0 if it does not exist."""
@@ -93,7 +96,9 @@ class Journal:
     def append(
         self, table: str, rows: Sequence[IndexRow], about: Mapping[str, object] | None = None
     ) -> None:
-        """Write rows and flush them to disk. The caller must prevent other processes from writing.
+        """Write rows, and flush them to disk unless the journal is temporary.
+
+        The caller must prevent other processes from writing.
 
         Raises
         ------
@@ -108,7 +113,8 @@ class Journal:
         try:
             while data:
                 data = data[os.write(file, data) :]
-            os.fsync(file)
+            if not self._is_temporary:
+                os.fsync(file)
         except BaseException:
             with suppress(OSError):
                 os.ftruncate(file, size_before)

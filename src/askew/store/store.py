@@ -32,7 +32,7 @@ from askew.errors import StoreError
 from askew.models.base import Setting
 from askew.models.file_memory import FileDigest
 from askew.store import entries, locks
-from askew.store.blobs import Blobs, LocalBlobs, is_intact
+from askew.store.blobs import Blobs, LocalBlobs, TemporaryBlobs, is_intact
 from askew.store.completions import damaged_completions
 from askew.store.files import digest_of, sha256
 from askew.store.foreign import json_value
@@ -121,6 +121,9 @@ class Store:
         Maximum time in seconds to wait while another process is writing to the store.
     blobs
         Storage for the image files. By default, the subfolder `pictures` is used.
+    is_temporary
+        If True, nothing is flushed to disk. Use this for a store that is deleted when the process
+        ends.
     lock
         Exclusive lock on the store, if the caller already has one. By default, the store takes a
         lock that other processes can share, and no lock if `create` is False.
@@ -143,13 +146,15 @@ class Store:
         create: bool = True,
         timeout: float = 30.0,
         blobs: Blobs | None = None,
+        is_temporary: bool = False,
         lock: locks.StoreLock | None = None,
     ) -> None:
         self.path = Path(path).absolute()
-        self.journal = Journal(self.path / JOURNAL_FILE)
+        self.journal = Journal(self.path / JOURNAL_FILE, is_temporary=is_temporary)
         self._where = f"the store {self.path}"
         self._folder = self.path / "pictures"
-        self._blobs = blobs or LocalBlobs(self._folder, self.path / "incoming")
+        local_blobs = TemporaryBlobs if is_temporary else LocalBlobs
+        self._blobs = blobs or local_blobs(self._folder, self.path / "incoming")
         self._locks: locks.PartLocks | None = None
         self._lock: locks.StoreLock | None = None
         self._timeout = timeout
