@@ -15,7 +15,7 @@ Choose a block that suits the content:
 - `LineChart`: a score over ordered steps
 - `Scatter`: points with two coordinates
 - `GraphDiagram`: arrows between names
-- `PictureGrid`: images in equal cells
+- `PictureGrid`: images in cells of equal size
 - `Table`: text and numbers that need no plot, or shaded scores
 - `DefinitionList`: terms with their meanings, or facts
 - `Details`: blocks that are hidden behind a summary

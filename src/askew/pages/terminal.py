@@ -43,7 +43,7 @@ class UnbrokenText(text.Text):
     def wrap(self, *args: object, **options: object) -> Lines:
         """Return the lines of the wrapped text.
 
-        The package rich calls this method to wrap the text.
+        The `rich` package calls this method to wrap the text.
         """
         held = self.copy()
         held.plain = _UNBROKEN.sub(HELD, self.plain)

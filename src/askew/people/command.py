@@ -278,7 +278,7 @@ def study_serve(
     UsageError
         If the folder has no study, the address is not safe, or the port cannot be used.
     MissingPackage
-        If the extra `web` is not installed.
+        If the `web` extra is not installed.
     """
     check_packages("askew study serve")
     from askew.people.rating.server import Address, StudyServer

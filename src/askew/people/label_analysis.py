@@ -51,7 +51,7 @@ def label_analysis(study: StudyAnswers) -> StudyAnalysis:
 
 @dataclass(frozen=True)
 class AxisView:
-    """Answered items about one axis, with facts about their images.
+    """Answered items about one axis, with the sampling-frame entries of their images.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class AxisView:
 
     @cached_property
     def entries(self) -> Mapping[str, FrameEntry]:
-        """Facts about each image, keyed by image id."""
+        """Sampling-frame entry of each image, keyed by image id."""
         return {entry.id: entry for entry in self.study.folder.frame}
 
     @cached_property
@@ -84,7 +84,7 @@ class AxisView:
         return list(dict.fromkeys(names))
 
     def entry(self, item: Item) -> FrameEntry:
-        """Return the facts about an item's image."""
+        """Return the sampling-frame entry of an item's image."""
         return self.entries[item.images[0]]
 
     def stratum(self, entry: FrameEntry) -> tuple[int, str]:

@@ -54,7 +54,7 @@ def serve(
     UsageError
         If a folder does not exist, or the port cannot be used.
     MissingPackage
-        If the extra `web` is not installed.
+        If the `web` extra is not installed.
     """
     check_packages("askew serve")
     folders = [Path(run) for run in runs] or [Path("runs")]
