@@ -88,12 +88,12 @@ def shown(address: str) -> str:
 
 
 def without_logins(text: str) -> str:
-    """Replace the user names and passwords in addresses in a text with ***."""
+    """Replace the user name and password in each address in a text with ***."""
     return _LOGIN.sub("***@", text)
 
 
 def secrets_of(address: str) -> list[str]:
-    """Return the secret parts of an address, longest first, to remove from a server's messages."""
+    """Return the parts of an address that are removed from a server's messages, longest first."""
     parts = urlsplit(address)
     login = parts.netloc.rpartition("@")[0]
     name, _, password = login.partition(":")

@@ -30,7 +30,7 @@ def all_scores(kind: type[Head]) -> Scores:
 
 
 def estimates_of(name: str, findings: object) -> Iterator[LocatedEstimate]:
-    """Return all estimates in the findings whose field has this name."""
+    """Return all estimates in the findings that are stored in fields with this name."""
     return (located for located in scored(findings) if located.score == name)
 
 

@@ -435,7 +435,7 @@ def read_field(kind: type[T], path: Path, name: str) -> T:
     Parameters
     ----------
     kind
-        Type of the list, a tuple of records.
+        Type of the list, which is a tuple of records.
     path
         The results.
     name

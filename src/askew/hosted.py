@@ -102,7 +102,7 @@ class Server:
     ----------
     url
         Address, including the version. The query string of the address (?api-version=) is sent with
-        each request. Error messages show the address without the query and the password.
+        each request. Error messages show the address without the query string and the password.
     timeout
         Number of seconds, above 0, after which a request fails if the server sends no data. A
         complete response may take `DEADLINE` times as long.

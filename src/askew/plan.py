@@ -112,7 +112,8 @@ class AxisPlan(PlanPart):
     questions
         One or more questions about the axis.
     counterfactuals
-        Counterfactual prompts, keyed by value. There are either none or at least two.
+        Counterfactual prompts, keyed by value. There are either no counterfactual prompts or at
+        least two.
     reference
         Reference shares, keyed by value; None for a uniform reference.
     reference_images

@@ -113,7 +113,7 @@ def deciding_facts(loaded: object) -> dict[str, str]:
 
 _LOADED: dict[bytes, Any] = {}
 PROVIDER = "__askew_provider__"
-"""Attribute of a loaded object that contains its `Provider`."""
+"""Name of the attribute that stores the `Provider` of a loaded object."""
 
 NETWORKS = ("diffusers", "huggingface_hub", "safetensors", "tokenizers", "torch", "transformers")
 """Packages that the extra `models` installs."""

@@ -70,7 +70,7 @@ def _left(report: MergeReport, packs: str) -> list[str]:
         lines.append(
             f"{plural(left, 'pack')} of {report.taken + left} missing. Start the jobs again; they "
             "write only the missing packs. Or repeat the command without --shard and --packs, "
-            "which does the rest of the work on this machine"
+            "to do the rest of the work on this machine"
         )
     return lines
 

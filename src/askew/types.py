@@ -329,7 +329,7 @@ class Estimate:
         The score after correction for chance with the formula in `corrected_form`.
     debiased : float, optional
         Unbiased or median-unbiased estimate of the population score, or `value` if no such estimate
-        exists. The estimate is limited to the interval.
+        exists. The estimate is clipped to the interval.
     p, q : float, optional
         p-value of the test against the null, and its Benjamini-Hochberg q-value within a family of
         tests.

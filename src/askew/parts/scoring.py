@@ -74,7 +74,7 @@ class Scoring:
         return {"draws": self.draws, "level": self.level}
 
     def rng(self, *names: str) -> np.random.Generator:
-        """Return a random generator that is independent of the generators with other names."""
+        """Return a random generator that is seeded with `seed` and these names."""
         return np.random.default_rng(derived_seed(self.seed, *names))
 
 

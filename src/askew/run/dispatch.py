@@ -103,7 +103,7 @@ class PartInFlight(Generic[Part]):
     size
         Number of images that the part completes.
     lock
-        Context manager that releases the lock when it is closed.
+        Exit stack that releases the lock when the stack is closed.
     begun
         Monotonic clock time at which the engine started the part.
     reported
@@ -270,7 +270,7 @@ class Pass(Generic[Part]):
         return self._context.budget.error()
 
     def _report(self, count: int) -> None:
-        """Count an image that a model reports as finished as part of the oldest running part."""
+        """Count an image that a model reports as finished toward the oldest running part."""
         for flight in list(self._in_flight.values())[:1]:
             count = min(count, flight.size - flight.reported)
             flight.reported += count

@@ -127,7 +127,7 @@ def _leaves(node: object, place: str = "") -> Iterator[tuple[str, object]]:
 
 
 def plan_hash_in(folder: Path) -> str | None:
-    """Return the hash of the plan in a folder; None if it contains no plan.
+    """Return the hash of a folder's plan; None if the folder contains no plan.
 
     The hash is read from the hash file. If there is no hash file, the hash is computed from the
     plan.

@@ -20,7 +20,7 @@ PARTS = (
 def patient_interrupt(
     stop: threading.Event, tell: Callable[[str], None], sentence: str
 ) -> Iterator[None]:
-    """Make the first Ctrl-C set the flag `stop`, and the second raise KeyboardInterrupt.
+    """Make the first Ctrl-C set the flag `stop`, and the second Ctrl-C raise KeyboardInterrupt.
 
     This function has no effect outside the main thread, or in a program that handles Ctrl-C itself.
 

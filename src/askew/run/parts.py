@@ -335,7 +335,7 @@ class VectorParts:
     store
         Store of the vectors.
     parts
-        Slices of images, each with the reader that measures them.
+        Slices of images, with the reader that measures each slice.
     known
         Known vectors, keyed by reader fingerprint and image id. The vectors from finished slices
         are added to this mapping.

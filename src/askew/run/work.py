@@ -168,7 +168,7 @@ def lacking(
     """Yield each group of images that have the same unanswered questions, with these questions.
 
     The images are first divided into slices of `at_once` images. All images in a group belong to
-    the same slice. `known` contains the answered pairs of an image id and a question hash.
+    the same slice. `known` contains pairs of an image id and a question hash whose answer is known.
     """
     distinct = {question_hash(question): question for question in questions}
 

@@ -97,8 +97,8 @@ class GraphChange:
     rank_correlation : E
         Spearman's correlation between IS before and after the change, over the same pairs.
     paper_change : E
-        The paper's percentage: sum of |change in IS| divided by sum of |IS|, over the pairs that
-        have a significant IS.
+        Relative change as in the paper: sum of |change in IS| divided by sum of |IS|, over the
+        pairs that have a significant IS.
     """
 
     kind: Degradation
@@ -144,8 +144,8 @@ class Robustness(tuple[GraphChange, ...]):
         note = ""
         if "paper_change" in names:
             note = (
-                "Relative change is the paper's percentage, computed over pairs with a "
-                "significant IS. “–” means that no pair has a significant IS"
+                "Relative change is computed as in the paper, over pairs with a significant "
+                "IS. “–” means that no pair has a significant IS"
             )
         table = Table(self._caption(), ("simulation", *headings), rows, note=note)
         return Group(Text(self.answer()), FittedTable(table))

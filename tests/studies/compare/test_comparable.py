@@ -113,7 +113,7 @@ def test_axes_that_are_measured_differently_are_left_out_with_a_warning() -> Non
     assert [axis.name for axis in common[0].axes] == ["gender"]
     left_out = "askew leaves out axes that the runs measure differently: "
     assert warnings[0] == f"{left_out}age of 'a nurse' (not in all runs)"
-    assert "the runs ask different questions" in warnings[1]
+    assert "the runs use different questions" in warnings[1]
     plans = {"a": plan(), "b": both}
     separate = {name: each.model_copy(update={"concepts": "axis"}) for name, each in plans.items()}
     _, warnings = comparable_prompts(separate, generated=True)

@@ -116,7 +116,7 @@ def axis_values(
     pictures: Sequence[Outcome],
     also: Callable[[VQA], Sequence[Question]] = lambda vqa: (),
 ) -> LabelsByAxis:
-    """Label all images on all axes, using the first instrument that labels any image on an axis.
+    """Label all images; on each axis, the first instrument that labels any image is used.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ OCCUPATION = Question(table_question("occupation"), (), "occupation")
 """Question that askew asks to find out whether an input image already shows a target."""
 
 TOLERATED_SHARE = 0.05
-"""A group is not neutral if the interval for its share lies entirely above this share."""
+"""A group is not neutral if the confidence interval of its share lies entirely above this value."""
 
 UNLABELED = Missing("not_asked", "no image has an occupation label")
 
@@ -30,7 +30,7 @@ def neutrality(
 ) -> tuple[Neutrality, ...]:
     """Measure neutrality for each instrument and group.
 
-    Groups that are not neutral cause warnings.
+    askew warns about groups that are not neutral.
     """
     all_outcomes = [outcome for outcomes in sources.values() for outcome in outcomes]
     entries = []
@@ -105,7 +105,7 @@ def names_target(answer: str, target: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Convert a text to lower-case letters and single spaces.
+    """Convert a text to lowercase letters and single spaces.
 
     As in the paper, "fast food" becomes a single word.
     """

@@ -22,7 +22,7 @@ def group_check_warnings(entries: Sequence[GroupCheck], given: bool) -> list[str
     entries
         Checks of all groups.
     given
-        True if the images were given, so that askew keeps all of them.
+        True if the user supplied the images. In this case, askew keeps all of them.
     """
     consequence = "askew leaves out the other images"
     if given:
@@ -38,7 +38,7 @@ def group_check_warnings(entries: Sequence[GroupCheck], given: bool) -> list[str
 
 
 def group_check_section(entries: Sequence[GroupCheck]) -> Section:
-    """Return the section of the page on the group check."""
+    """Return the page's section on the group check."""
     text = Paragraph(
         "askew leaves out generated input images that do not show their group.",
         items=tuple(_group_check_sentence(entry) for entry in entries),
@@ -96,7 +96,7 @@ def _most_frequent_target(entry: Neutrality) -> str:
 
 
 def neutrality_section(entries: Sequence[Neutrality]) -> Section:
-    """Return the section of the page on the neutrality of input images."""
+    """Return the page's section on the neutrality of input images."""
     text = Paragraph(
         "An input image is neutral if it shows no target before it is edited.",
         items=tuple(_neutrality_sentence(entry) for entry in entries),

@@ -207,7 +207,7 @@ def calibration(name: str, instrument: object, axes: Iterable[Axis]) -> Errors:
     name
         Name of the instrument.
     instrument
-        Instrument, which need not report error counts.
+        Instrument, which may or may not report error counts.
     axes
         The axes.
     """

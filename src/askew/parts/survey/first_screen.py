@@ -145,7 +145,8 @@ def shots_by_label(
     most
         Number of images.
     place
-        Words that identify the set in the alternative texts, such as "of a photo of a nurse".
+        Words that identify the set in the images' alternative texts, such as "of a photo of a
+        nurse".
     """
     labels = (image_set.labels or {}).get(axis, ())
     by_label: dict[str | None, list[b.Thumbnail]] = {}

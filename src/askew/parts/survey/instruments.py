@@ -95,7 +95,7 @@ def _settings_by_instrument(
 
 
 def is_by_people(name: str) -> bool:
-    """Check whether an instrument's labels were given by people."""
+    """Check whether an instrument's labels come from people."""
     return name == LABELS or _provider(name) == STUDY
 
 

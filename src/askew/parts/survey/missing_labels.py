@@ -23,7 +23,7 @@ PROMPT = "prompt"
 """Name used as the axis of tests that compare the baseline images of all prompts."""
 
 UNASKED = ("not_asked", "copy")
-"""Reasons for a missing label that apply if no label was requested."""
+"""Reasons for missing labels that indicate that no label was requested."""
 
 
 @record

@@ -39,7 +39,7 @@ def is_labeled(labels: Sequence[Answer]) -> NDArray[np.bool_]:
 
 
 def indicators(labels: Sequence[Answer], axis: AxisPlan) -> NDArray[np.float64]:
-    """Return indicators of each image's label, of shape (labeled images, values)."""
+    """Return each image's label as a one-hot row, in an array of shape (labeled images, values)."""
     places = [axis.values.index(label) for label in labels if not isinstance(label, Missing)]
     return np.eye(len(axis.values))[places]
 

@@ -305,7 +305,7 @@ def _first_labels(observed: ObservedSet, most: int) -> dict[str, tuple[str | Non
 def seen_again(
     plan: Plan, folder: Path, store: Path, gather: Callable[[Run], SurveyData]
 ) -> Observed:
-    """Return the image sets of a finished run, read only from its store.
+    """Return the image sets of a finished run, using only the run's store.
 
     Raises
     ------

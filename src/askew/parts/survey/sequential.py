@@ -114,9 +114,10 @@ def over_all_looks(score: Estimate, level: float, p: float | None) -> Estimate:
     Parameters
     ----------
     score
-        Estimate at the last look. Its interval has the confidence level that a single look needs.
+        Estimate at the last look. The estimate's interval has the confidence level that a single
+        look needs.
     level
-        Confidence level of the intervals of all looks together.
+        Confidence level of the intervals for all looks together.
     p
         p-value that allows for all looks; None if the score is not tested.
     """

@@ -427,7 +427,7 @@ def with_q_of_differences(entries: Iterable[SharesDifference]) -> tuple[SharesDi
 
 
 def _with_q_of_shares(entries: Sequence[SharesDifference]) -> list[SharesDifference]:
-    """Return the entries of an instrument with q-values for their shares."""
+    """Return an instrument's entries, with q-values for the entries' shares."""
     known = [_estimates(entry.shares) for entry in entries]
     tests = []
     for estimates in known:

@@ -1,12 +1,12 @@
-"""Reach verdicts on whether an image set is biased on an axis.
+"""Decide whether each image set is biased on an axis.
 
 In every method, all tests on one model's images with one instrument's labels form one family for
 the Benjamini-Hochberg correction. The family contains the tests of all sets and axes, and the tests
 of all prompts together. A model's images therefore get the same verdicts in an audit, in a ranking
-of several models, and before a mitigation. Images of a mitigated model are a separate family. Sets
-with so few images that no labels could be significant are excluded from the family, because they
-would raise the q of the other sets. Their own q is 1. There is no verdict on MAD, which is only an
-estimate.
+of several models, and before a mitigation. The tests on images of a mitigated model form a separate
+family. Sets with so few images that no labels could be significant are excluded from the family,
+because they would raise the q of the other sets. Their own q is 1. There is no verdict on MAD,
+which is only an estimate.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

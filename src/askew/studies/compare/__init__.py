@@ -1,4 +1,4 @@
-"""Comparison of finished audits of the same plan on several models.
+"""Compare finished audits that used the same plan on several models.
 
 askew subtracts each score of a run from the corresponding score of another run. Images that have
 the same seed form pairs.

@@ -31,9 +31,10 @@ UNPAIRED = (
     "samples"
 )
 DIFFERENT_QUESTIONS = (
-    "the runs ask different questions. Differences in MAD and CAS use only the questions that "
-    "all runs ask. The MAD and CAS of a single run use all questions of this run, so a "
-    "difference may not equal the second run's score minus the first run's score"
+    "the runs use different questions. Differences in MAD and CAS are based only on the "
+    "questions that all runs share. The MAD and CAS of a single run are based on all questions "
+    "of this run, so a difference may not equal the second run's score minus the first run's "
+    "score"
 )
 
 
@@ -143,7 +144,7 @@ def _uneven_label_warnings(runs: Mapping[str, AuditResult], prompts: Collection[
 
 
 def _left_out_sets(runs: Mapping[str, AuditResult], prompts: Collection[str]) -> list[str]:
-    """Return warnings about image sets that not all runs have, such as conditions of a folder."""
+    """Return warnings about image sets that are missing from some runs, such as conditions."""
     sets = {}
     for name, run in runs.items():
         sets[name] = {

@@ -22,7 +22,7 @@ RUN_DISTANCE = "run_distance"
 """Name of the score that measures the distance between the shares of two runs."""
 
 ALL_PROMPTS = "all prompts together"
-"""Text that replaces the prompt in differences that cover the images of all prompts together."""
+"""Text that is shown instead of a prompt for differences over all prompts together."""
 
 SET_SCORES = ("share", "distance", RUN_DISTANCE)
 """Scores that describe an image set. All other scores describe an axis."""
@@ -273,7 +273,7 @@ def _size_and_sign(entry: ScoreDifference) -> tuple[float, bool]:
 def run_scores(audit: AuditFindings) -> Mapping[ScoreKey, Estimate]:
     """Return the scores of a run, keyed by `score_key`.
 
-    `score_key` returns the same key for a difference.
+    For a difference in a score, `score_key` returns the same key as for the score.
     """
     scores = {}
     for located in findings.scored(audit):

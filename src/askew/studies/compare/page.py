@@ -172,7 +172,7 @@ class ComparisonView:
 
     @cached_property
     def paired(self) -> bool:
-        """True if all runs have images with the same prompt and the same seed."""
+        """True if the images of all runs can be paired by prompt and seed."""
         seeds_of_runs = []
         for run in self.comparison.runs.values():
             seeds = [(of_set.text, seed) for of_set in run.findings.sets for seed in of_set.seeds]
@@ -184,7 +184,7 @@ class ComparisonView:
         return {name: run_scores(run.findings) for name, run in self.comparison.runs.items()}
 
     def run_score(self, run: str, entry: ScoreDifference) -> Estimate | None:
-        """Return the score of a run from which a difference was computed; None if unknown."""
+        """Return a run's score that was used to compute a difference; None if unknown."""
         if entry.of_runs:
             return entry.of_runs[entry.runs.index(run)]
         return self._run_scores[run].get(score_key(entry))
@@ -255,7 +255,10 @@ class ComparisonView:
                     break
 
     def differences(self) -> Iterator[b.Block]:
-        """Yield the largest differences of each pair of runs. Smaller differences are collapsed."""
+        """Yield the largest differences for each pair of runs.
+
+        Smaller differences are collapsed.
+        """
         for pair, differences in self.by_pair.items():
             folded = b.Details("Smaller differences", self._charts(pair, differences[ROWS:]))
             blocks: list[b.Block] = [*self._charts(pair, differences[:ROWS]), folded]

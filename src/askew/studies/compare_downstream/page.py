@@ -197,7 +197,7 @@ class TaskView:
         return [*sources, *[edit for edit in edits if edit.strength == strongest][:1]]
 
     def _common_order(self, pair: RunPair, group: str) -> Mapping[str, Sequence[int]]:
-        """Return each run's positions of the input images that all runs share.
+        """Return, for each run, the positions of the input images that all runs share.
 
         All runs list the images in the order of the first run.
         """
@@ -227,7 +227,7 @@ class TaskView:
         return picture_row(self.comparison.runs[name], pictures, label, most)
 
     def provenance(self) -> Iterator[b.Block]:
-        """Yield the plan and the versions of each run."""
+        """Yield the plan and the software versions of each run."""
         for name, run in self.comparison.runs.items():
             details = skeleton.provenance(run.findings)
             yield b.Details(f"{self.letter(name)}: {shorten(name, 80)}", details)

@@ -49,8 +49,8 @@ def power(
 
     The power refers to the test that decides a verdict. The verdict uses Pearson's test (with the
     mid-p) or, with --compare, the permutation test between two runs. The significance level of each
-    test is .05 divided by the number of tests in its family, so the test has this power even if
-    only one axis is biased.
+    test is .05 divided by the number of tests in its family, so the test has the stated power even
+    if only one axis is biased.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class PowerQuestion:
     Attributes
     ----------
     effects : tuple of float
-        Deviations. Empty if askew computes them, or uses the default deviations.
+        Deviations from the reference. Empty if askew computes them, or uses the default deviations.
     powers : tuple of float
         Probabilities of a significant result, from which askew computes numbers of images or
         deviations.

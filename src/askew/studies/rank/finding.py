@@ -49,7 +49,8 @@ class RankRound:
     Attributes
     ----------
     images
-        Number of images that each prompt has at the end of the round, including earlier rounds.
+        Number of images that each prompt has at the end of the round, including images from earlier
+        rounds.
     prompts
         Prompts that the round compares. The prompt with the largest skew comes first.
     """

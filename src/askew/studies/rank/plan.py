@@ -149,7 +149,7 @@ class RankPlan(ScoredPlan):
         return looks(self.eval_images)[0] if self.until else self.eval_images
 
     def share(self, prompt: str) -> float | None:
-        """Return the share for a prompt in the table; None if the table contains no such share."""
+        """Return the share that the table contains for a prompt; None if there is no such share."""
         padded = f" {prompt.lower()} "
         names = [name for name in self.table if f" {name.lower()} " in padded]
         return self.table[max(names, key=len)] if names else None

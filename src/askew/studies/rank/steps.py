@@ -62,7 +62,7 @@ class RankedPrompt(ExplainedPrompt):
     score
         Score of the prompt.
     share
-        Share for the prompt in the table; None if the table contains no such share.
+        Share that the table contains for the prompt; None if it contains no such share.
     """
 
     model: str
@@ -269,7 +269,7 @@ def _found(plan: RankPlan, run: Run, miner: Miner) -> FoundPrompts:
 
 
 def stopping_rule(plan: RankPlan) -> str:
-    """Return a phrase that states when askew adds no more held-out images."""
+    """Return a phrase that states when askew stops adding held-out images."""
     return (
         f"{plan.first_eval_images} to {plan.eval_images} images for each prompt that is found, "
         "until its bias is significant"
