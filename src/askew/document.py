@@ -201,7 +201,7 @@ def rows(scores: Iterable[LocatedEstimate], method: str, model: str = "") -> lis
     method : str
         Name of the method.
     model : str
-        Name of the model for estimates that do not name a model.
+        Name of the model for estimates that do not state a model.
 
     Returns
     -------

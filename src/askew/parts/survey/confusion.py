@@ -83,7 +83,7 @@ def confusion(sets: Iterable[ObservedSet], axis: Axis, instrument: str, truth: s
 def _pairs(
     sets: Iterable[ObservedSet], axis: Axis, instrument: str, truth: str
 ) -> dict[tuple[str, str], int]:
-    """Count pairs of a true value and a label, or a reason why the label is missing."""
+    """Count pairs of a true value and a label (or a reason why the label is missing)."""
     pairs: Counter[tuple[str, str]] = Counter()
     for observed in sets:
         true_values = observed.values[truth][axis.name]

@@ -247,7 +247,7 @@ def surveyed(
     plan, source, reader, observed
         Plan, source of the images, instruments, and labeled image sets.
     embedder
-        Embedder of the run; None if it has none.
+        Embedder of the run; None if the run has no embedder.
     other_sources
         Names of further models whose images the instruments label.
     """

@@ -86,7 +86,7 @@ def _correction(entry: SetShares) -> str:
 
 
 def not_significant(tests: int, q: str) -> str:
-    """Return the verdict of a test that is not significant in its family of tests.
+    """Return a text for the verdict of a test that is not significant in its family of tests.
 
     Parameters
     ----------

@@ -239,7 +239,7 @@ def shares(
 def _estimated(
     unlabeled: SetShares, axis: Axis, counts: Counts, scoring: Scoring, known_errors: Counts | None
 ) -> SetShares:
-    """Return the record of a set with estimates of shares and deviations."""
+    """Return the record of a set, with estimates of the set's shares and deviations."""
     missing = sum(unlabeled.missing.values())
     place = (unlabeled.prompt, unlabeled.set, unlabeled.axis, unlabeled.instrument)
     rng = scoring.rng(*place, "shares")

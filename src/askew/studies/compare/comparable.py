@@ -174,8 +174,8 @@ def comparable_prompts(
     runs
         Plan of each run, keyed by the name of the run.
     generated
-        True if the images were generated. The plans must then have the same number of images and
-        the same seed.
+        True if the images were generated. In this case, the plans must have the same number of
+        images and the same seed.
 
     Returns
     -------

@@ -166,7 +166,7 @@ def _where(known: Sequence[AxisDifference], differing: Sequence[AxisDifference])
 def _by_prompts(
     differences: Sequence[AxisDifference],
 ) -> tuple[list[AxisDifference], list[AxisDifference]]:
-    """Split differences into differences over all prompts together and on single prompts."""
+    """Separate differences over all prompts together from differences on single prompts."""
     together = [difference for difference in differences if difference.prompts is not None]
     return together, [difference for difference in differences if difference.prompts is None]
 

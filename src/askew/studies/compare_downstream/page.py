@@ -333,8 +333,8 @@ def _reading(is_paired: bool) -> b.Section:
     if is_paired:
         exchange = (
             "The permutation test randomly flips the sign of each image's change between the "
-            "runs. For the difference between two groups, it randomly assigns these changes to "
-            "the groups."
+            "runs. For the difference between two groups, the test randomly assigns these "
+            "changes to the groups."
         )
     method = (
         (

@@ -51,7 +51,7 @@ COMPARED_FIELDS = {
 }
 """Plan fields that affect the size of a score, for each objective.
 
-If these fields differ between searches, their prompts cannot be scored together.
+If these fields differ between searches, the searches' prompts cannot be scored together.
 """
 
 
@@ -143,7 +143,7 @@ def rank(
     variations
         Variations per prompt, with --objective eq1. [default: 15]
     vqa
-        VQA model that labels the axes. [default: the embedder]
+        VQA model that labels the images on the axes. [default: the embedder]
     table
         Table of real-world shares: bls-2022 (U.S. occupations), a CSV file with the columns
         occupation, axis, value and share, or a CSV file with names and shares, such as the share of

@@ -187,7 +187,7 @@ def _dropped(number: int, entry: RankRound) -> b.Details:
 def _largest(findings: RankFindings, scored: Sequence[RankedPrompt]) -> str:
     """Return a sentence about the first prompt of the ranking.
 
-    The sentence names the model if there are several.
+    The sentence names the model if there are several models.
     """
     first = scored[0]
     prompts = {prompt.prompt for prompt in scored}
