@@ -8,6 +8,7 @@ import numpy as np
 
 from askew.people.assignment import displayed_options
 from askew.people.folder import StudyFolder
+from askew.people.pilot import sample_pilot
 from askew.people.records import AnswerRecord, FrameEntry, Item
 from askew.people.sampling import sample_axis, with_strata
 from study_folders import GENDER, label_items, write_folder
@@ -50,6 +51,25 @@ def planted_study(
     items = label_items(sample.chosen)
     folder = write_folder(path, items, frame, raters, per_item, seed=int(rng.integers(2**31)))
     return folder, truth
+
+
+def planted_pilot(
+    path: Path,
+    rng: np.random.Generator,
+    *,
+    images: int = 600,
+    raters: int = 3,
+    share: float = 0.4,
+    pilot: int = 50,
+    precision: float = 0.05,
+) -> tuple[StudyFolder, dict[str, str]]:
+    """Write the first stage of a study in two stages, and return it with the true values."""
+    frame, truth = planted_frame(rng, images, share)
+    sample = sample_pilot(GENDER, frame, rng, pilot=pilot, precision=precision)
+    items = label_items(sample.chosen)
+    seed = int(rng.integers(2**31))
+    changes: dict[str, object] = {"pilot": pilot, "precision": precision}
+    return write_folder(path, items, frame, raters, seed=seed, **changes), truth
 
 
 def answers(

@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, str] = {
     "store copy": "askew.store_commands:store_copy",
     "store gc": "askew.commands:store_gc",
     "study new": "askew.people.command:study_new",
+    "study extend": "askew.people.command:study_extend",
     "study serve": "askew.people.command:study_serve",
     "study links": "askew.people.command:study_links",
     "study results": "askew.people.command:study_results",

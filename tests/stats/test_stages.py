@@ -33,7 +33,7 @@ def half_width_of_two_values(sizes: Floats, labeled: Floats, second: Floats) -> 
     variance = parts.sum(axis=0)
     rarer = np.minimum(second, labeled - second)
     freedom = variance**2 / (parts**2 / (2 * rarer + 1)).sum(axis=0)
-    t = scipy.stats.t.ppf(0.975, freedom)
+    t = scipy.stats.t.ppf(0.975, np.maximum(freedom, 3))
     center = (weights * smooth).sum(axis=0)
     spread = center * (1 - center)
     inside = (share > 0) & (share < 1)

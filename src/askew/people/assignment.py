@@ -4,15 +4,15 @@ Attention checks and repeated items are inserted between the other items.
 """
 
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
 from askew.pages.words import capital
 from askew.people.folder import token_hash
-from askew.people.records import PREFER_NOT, Item, RaterRecord
+from askew.people.records import PREFER_NOT, SPECIAL_ANSWERS, Item, RaterRecord
 from askew.store.keys import derived_seed
 
 ITEMS_PER_CHECK = 12
@@ -100,9 +100,53 @@ def repeated(item: Item) -> Item:
     return replace(item, id=f"{item.id}{AGAIN}", role="repeat", repeats=item.id)
 
 
-def assign(
-    items: Sequence[Item], checks: Sequence[Item], raters: int, per_item: int, seed: int
-) -> list[RaterRecord]:
+@dataclass(frozen=True)
+class ExtraItems:
+    """Attention checks and repeated items, from which raters get some between the other items.
+
+    Attributes
+    ----------
+    checks, repeats
+        The attention checks and the repeated items.
+    """
+
+    checks: Sequence[Item]
+    repeats: Sequence[Item]
+
+    @classmethod
+    def of(cls, items: Sequence[Item], suffix: str = "") -> "ExtraItems":
+        """Return the checks and repeats for items.
+
+        Parameters
+        ----------
+        items
+            Items of the study.
+        suffix
+            Text at the end of the checks' ids, which distinguishes them from earlier checks.
+        """
+        first: dict[str | None, Item] = {}
+        for item in items:
+            first.setdefault(item.axis, item)
+        checks = []
+        for item in first.values():
+            for check in checks_for(item, SPECIAL_ANSWERS):
+                checks.append(replace(check, id=f"{check.id}{suffix}"))
+        is_long = len(items) >= ITEMS_PER_REPEAT
+        return cls(checks=checks, repeats=[repeated(item) for item in items] if is_long else [])
+
+    def with_used(self, items: Sequence[Item], orders: Iterable[Iterable[str]]) -> list[Item]:
+        """Return the items, checks and repeats that are assigned to any rater."""
+        used = {name for order in orders for name in order}
+        return [item for item in (*items, *self.checks, *self.repeats) if item.id in used]
+
+
+def item_orders(
+    items: Sequence[Item],
+    checks: Sequence[Item],
+    numbers: Sequence[int],
+    per_item: int,
+    seed: int,
+) -> list[tuple[str, ...]]:
     """Assign items, attention checks and repeated items to raters. Each rater gets a random order.
 
     Each item is assigned to `per_item` different raters. The numbers of items per rater differ by
@@ -115,31 +159,48 @@ def assign(
     checks
         Attention checks. Raters get only checks that they cannot pass by always choosing the first
         option.
-    raters
-        Number of raters.
+    numbers
+        Numbers of the raters.
     per_item
         Number of raters who judge each item.
     seed
         Seed for the random assignment.
+
+    Returns
+    -------
+    list of tuple of str
+        Ids of each rater's items, in the order in which the rater sees them.
     """
     rng = np.random.default_rng(derived_seed(seed, "assignment"))
-    of_raters: list[list[str]] = [[] for _ in range(raters)]
+    of_raters: list[list[str]] = [[] for _ in numbers]
     for place in rng.permutation(len(items)).tolist():
         loads = np.array([len(assigned) for assigned in of_raters])
-        order = np.lexsort((rng.random(raters), loads))
+        order = np.lexsort((rng.random(len(numbers)), loads))
         for rater in order[:per_item].tolist():
             of_raters[rater].append(items[place].id)
-    records = []
     axes = {item.id: item.axis or "" for item in items}
-    for number, assigned in enumerate(of_raters):
-        records.append(
-            RaterRecord(
-                id=f"r{number + 1:03d}",
-                number=number,
-                token="",
-                items=_order(assigned, axes, _passable(checks, number), number, seed),
-            )
-        )
+    orders = []
+    for number, assigned in zip(numbers, of_raters, strict=True):
+        orders.append(_order(assigned, axes, _passable(checks, number), number, seed))
+    return orders
+
+
+def rater_id(number: int) -> str:
+    """Return the id of the rater with a number, from 0."""
+    return f"r{number + 1:03d}"
+
+
+def assign(
+    items: Sequence[Item], checks: Sequence[Item], raters: int, per_item: int, seed: int
+) -> list[RaterRecord]:
+    """Return raters without links, and assign the items of a study to them.
+
+    The parameters are the same as in `item_orders`. `raters` is the number of raters.
+    """
+    orders = item_orders(items, checks, range(raters), per_item, seed)
+    records = []
+    for number, order in enumerate(orders):
+        records.append(RaterRecord(id=rater_id(number), number=number, token="", items=order))
     return records
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +21,7 @@ from askew.people.exchange import (
     export_study,
     import_answers,
 )
+from askew.people.extend import StudyExtension, extend_study
 from askew.people.folder import StudyFolder
 from askew.people.like import PAPER_STUDIES, TEMPLATES, PaperStudy, StudyTemplate
 from askew.people.new import StudyDesign
@@ -27,16 +29,27 @@ from askew.people.new_choose import ChooseStudy, new_choose_study
 from askew.people.new_label import LabelStudy, new_label_study
 from askew.people.new_rate import RateStudy, new_rate_study
 from askew.people.new_selections import SelectionStudy, new_selection_study
-from askew.people.records import KINDS, ExclusionRules, StudyKind
+from askew.people.records import KINDS, ExclusionRules, SourcePaths, StudyKind
 from askew.people.results import StudyResult
 from askew.people.results import study_results as results_of
 from askew.people.sources import open_sources
+from askew.store.store import default_store
+
+SMALLEST_PILOT = 10
 
 NewStudy = LabelStudy | ChooseStudy | RateStudy | SelectionStudy
 
 FromOption = Annotated[
     NamesOption,
     Parameter(name="--from", help="Folders of finished runs, separated by commas."),
+]
+
+SameRunsOption = Annotated[
+    NamesOption,
+    Parameter(
+        name="--from",
+        help="New folders of the study's runs, separated by commas, if the runs were moved.",
+    ),
 ]
 
 StudyArgument = Annotated[Path, Parameter(help="Folder of the study.")]
@@ -51,6 +64,7 @@ def study_new(
     output: Path,
     axes: NamesOption = None,
     precision: float | None = None,
+    pilot: int | None = None,
     images: int | None = None,
     items: int | None = None,
     raters: int | None = None,
@@ -79,11 +93,16 @@ def study_new(
     random prompt from `askew mine`. For concepts, the list contains concepts that the instrument
     named, and other words.
 
+    With --pilot, a label study has two stages. The first stage shows how often the instruments are
+    wrong, and `askew study extend` adds as many images as are still needed.
+
     study.toml contains the rules for excluding raters, which must be fixed before the first answer.
 
     Examples
     --------
     `askew study new label --from runs/nurse --output study --precision 0.05`
+
+    `askew study new label --from runs/nurse --output study --precision 0.05 --pilot 50`
 
     `askew study new label --from runs/nurse --output study --axes gender --images 100`
 
@@ -111,6 +130,9 @@ def study_new(
         Target half-width of the confidence intervals. The intervals are for the shares in the run's
         images (label), for a rank correlation (rate), or for the precision (concepts and axes).
         [default: 0.1 for label]
+    pilot
+        Number of images in the first stage of a label study, for each label of the instrument.
+        With several instruments, for each combination of their labels. [default: a single stage]
     images
         Number of images to label per axis, instead of --precision.
     items
@@ -162,6 +184,7 @@ def study_new(
         raters_per_item = template.raters_per_item
     if raters_per_item < 1:
         raise UsageError(f"--raters-per-item is {raters_per_item}; it must be 1 or more")
+    _check_pilot(kind, pilot, images)
     _check_sizes(kind, precision, images, items)
     if not 0 <= least_checks <= 1:
         raise UsageError(f"--least-checks is {least_checks:g}; it must be from 0 to 1")
@@ -175,6 +198,7 @@ def study_new(
         rules=ExclusionRules(least_checks=least_checks, least_seconds=least_seconds),
         confidence=confidence,
         precision=precision,
+        pilot=pilot,
     )
     sources = open_sources([Path(run) for run in names(from_)], store)
     if kind == "choose":
@@ -225,9 +249,73 @@ def _check_sizes(
         )
 
 
+def _check_pilot(kind: StudyKind, pilot: int | None, images: int | None) -> None:
+    """Raise UsageError if the pilot is too small or does not apply to the study."""
+    if pilot is None:
+        return
+    if kind != "label":
+        raise UsageError(f"--pilot applies only to label studies. Leave it out for a {kind} study")
+    if pilot < SMALLEST_PILOT:
+        raise UsageError(f"--pilot is {pilot}; it must be {SMALLEST_PILOT} or more")
+    if images is not None:
+        raise UsageError(
+            "--images fixes the number of images, so a pilot cannot change it. Use --precision with "
+            "--pilot"
+        )
+
+
 def _check_range(option: str, value: float | None, low: float, high: float) -> None:
     if value is not None and not low < value < high:
         raise UsageError(f"{option} is {value:g}; it must be between {low:g} and {high:g}")
+
+
+def study_extend(
+    study: StudyArgument,
+    /,
+    *,
+    from_: SameRunsOption = None,
+    store: Path | None = None,
+    dry_run: Flag = False,
+) -> StudyExtension:
+    """Add the second stage to a label study that was made with --pilot.
+
+    From the raters' labels of the pilot, askew computes how many further images of each stratum are
+    needed for the study's precision. The new images are assigned to the raters of the pilot who are
+    not excluded. The links of these raters stay valid. The rules in study.toml do not change.
+
+    Examples
+    --------
+    `askew study extend study --dry-run`
+
+    `askew study extend study`
+
+    Parameters
+    ----------
+    study
+        Folder of the study, whose pilot all raters have answered.
+    store
+        Store that contains the images of the runs. [default: the store when the study was made]
+    dry_run
+        Print the size of the second stage, and write nothing.
+
+    Returns
+    -------
+    StudyExtension
+        The second stage.
+
+    Raises
+    ------
+    UsageError
+        If the study has no pilot or already has a second stage, or answers to the pilot are missing.
+    """
+    folder = StudyFolder.opened(study)
+    paths = folder.source_paths()
+    runs = tuple(names(from_))
+    if runs:
+        paths = SourcePaths(runs=runs, stores=tuple(str(default_store(Path(run))) for run in runs))
+    if store is not None and paths is not None:
+        paths = replace(paths, stores=(str(store),) * len(paths.runs))
+    return extend_study(folder, paths, is_dry_run=dry_run)
 
 
 def study_serve(

@@ -126,6 +126,8 @@ class PeopleShares:
         Share of each value in an instrument's labels for all images in the run, without correction.
     reached : bool, optional
         Whether all intervals are at most as wide as planned; None if no precision was planned.
+    pilot : int, optional
+        Number of labeled images that belong to the pilot. None for a study with one stage.
     """
 
     axis: str
@@ -137,6 +139,7 @@ class PeopleShares:
     votes: Mapping[str, float]
     by_instrument: Mapping[str, Mapping[str, float]]
     reached: bool | None = None
+    pilot: int | None = None
 
 
 @record

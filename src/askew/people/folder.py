@@ -3,9 +3,11 @@
 A stored answer survives a crash of askew or of the machine.
 
 A study folder contains study.toml, items.jsonl, raters.jsonl, answers.jsonl, frame.jsonl (facts
-that raters must not read) and images/. askew flushes each line of answers.jsonl to disk before it
-replies to the rater's browser. A line that was cut off by a crash is ignored, since its answer was
-never confirmed to the rater.
+that raters must not read) and images/. A study with a pilot also contains sources.json (paths of its
+runs) and, after its extension, items-2.jsonl (items of the second stage).
+
+askew flushes each line of answers.jsonl to disk before it replies to the rater's browser. A line that
+was cut off by a crash is ignored, since its answer was never confirmed to the rater.
 """
 
 import fcntl
@@ -29,6 +31,7 @@ from askew.people.records import (
     FrameEntry,
     Item,
     RaterRecord,
+    SourcePaths,
     StudyPlan,
 )
 from askew.store.entries import read_bytes
@@ -37,9 +40,11 @@ from askew.store.foreign import json_value, toml_table
 
 STUDY_FILE = "study.toml"
 ITEMS_FILE = "items.jsonl"
+SECOND_ITEMS_FILE = "items-2.jsonl"
 RATERS_FILE = "raters.jsonl"
 ANSWERS_FILE = "answers.jsonl"
 FRAME_FILE = "frame.jsonl"
+SOURCES_FILE = "sources.json"
 FROZEN_FILE = "frozen.json"
 LOCK_FILE = "study.lock"
 IMAGES = "images"
@@ -96,8 +101,14 @@ class StudyFolder:
 
     @cached_property
     def items(self) -> Mapping[str, Item]:
-        """Items by id."""
-        return {item.id: item for item in self._lines(Item, ITEMS_FILE)}
+        """Items by id. The items of the second stage come last."""
+        items = {item.id: item for item in self._lines(Item, ITEMS_FILE)}
+        return items | {item.id: item for item in self.second_items}
+
+    @cached_property
+    def second_items(self) -> Sequence[Item]:
+        """Items of the second stage, with their attention checks; empty before the extension."""
+        return list(self._lines(Item, SECOND_ITEMS_FILE))
 
     @cached_property
     def frame(self) -> Sequence[FrameEntry]:
@@ -162,16 +173,25 @@ class StudyFolder:
             If the answer cannot be written.
         """
         with self.locked():
-            frozen = self._frozen()
-            if frozen.get("version") != self.plan.version:
-                self._freeze()
+            self._freeze()
             self._append_line(answer)
 
     def _freeze(self) -> None:
-        names = (STUDY_FILE, ITEMS_FILE)
-        sums = {name: sha256(read_bytes(self.path / name, follow=False)) for name in names}
+        """Store the checksums of the plan and the items that have no checksum in this version."""
+        frozen = self._frozen()
+        sums = dict(frozen["sums"]) if frozen.get("version") == self.plan.version else {}
+        missing = [name for name in self._frozen_names() if name not in sums]
+        if not missing:
+            return
+        for name in missing:
+            sums[name] = sha256(read_bytes(self.path / name, follow=False))
         content = {"version": self.plan.version, "sums": sums}
         write_file(self.path / FROZEN_FILE, json.dumps(content).encode())
+
+    def _frozen_names(self) -> tuple[str, ...]:
+        if (self.path / SECOND_ITEMS_FILE).exists():
+            return STUDY_FILE, ITEMS_FILE, SECOND_ITEMS_FILE
+        return STUDY_FILE, ITEMS_FILE
 
     def _append_line(self, answer: AnswerRecord) -> None:
         # a line starts with a line break, which ends a line that a crash has cut off
@@ -224,6 +244,26 @@ class StudyFolder:
         """Write items.jsonl and frame.jsonl."""
         self._write_lines(ITEMS_FILE, items)
         self._write_lines(FRAME_FILE, frame)
+
+    def write_second_items(self, items: Iterable[Item]) -> None:
+        """Write the items of the second stage."""
+        self._write_lines(SECOND_ITEMS_FILE, items)
+
+    def source_paths(self) -> SourcePaths | None:
+        """Return the paths of the study's runs; None if the study does not store them."""
+        path = self.path / SOURCES_FILE
+        if not path.exists():
+            return None
+        try:
+            paths: SourcePaths = _adapter(SourcePaths).validate_json(read_bytes(path, follow=False))
+        except ValidationError as error:
+            raise UsageError(f"{path}: {_first_line(error)}") from error
+        return paths
+
+    def write_source_paths(self, paths: SourcePaths) -> None:
+        """Write the paths of the study's runs."""
+        write_file(self.path / SOURCES_FILE, line_of(paths) + b"\n")
+        os.chmod(self.path / SOURCES_FILE, 0o600)
 
     def write_answers(self, answers: Iterable[AnswerRecord]) -> None:
         """Replace the content of answers.jsonl, for example after an import."""

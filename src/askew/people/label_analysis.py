@@ -18,7 +18,9 @@ from askew.people.findings import (
 )
 from askew.people.raters import StudyAnswers
 from askew.people.records import FrameEntry, Item, StudyAxis
+from askew.stats.intervals import Floats
 from askew.stats.latent_truth import RatedLabels, instrument_errors, votes_of
+from askew.stats.stages import StagedLabels
 from askew.stats.strata import StratifiedLabels
 from askew.types import Estimate, Missing, grouped
 
@@ -119,7 +121,22 @@ class AxisView:
     def stratified(
         self, source: int | None, columns: Sequence[str | bool], cells: Mapping[str, object]
     ) -> StratifiedLabels:
-        """Count the items per stratum and category.
+        """Count the items per stratum and category, for intervals that fit the study's design.
+
+        The parameters are the same as in `counts`.
+        """
+        sizes = [self.sizes[stratum] for stratum in self.strata(source)]
+        design = StratifiedLabels if self.study.folder.plan.pilot is None else StagedLabels
+        return design.of(sizes, self.counts(source, columns, cells))
+
+    def strata(self, source: int | None) -> list[tuple[int, str]]:
+        """Return the strata of a run, or of all runs if `source` is None."""
+        return [stratum for stratum in sorted(self.sizes) if source in (None, stratum[0])]
+
+    def counts(
+        self, source: int | None, columns: Sequence[str | bool], cells: Mapping[str, object]
+    ) -> Floats:
+        """Count the answered items per stratum and category.
 
         Parameters
         ----------
@@ -130,8 +147,13 @@ class AxisView:
         cells
             Category of each item, keyed by item id. A category that is not in `columns` counts as
             missing.
+
+        Returns
+        -------
+        array, (strata, categories + 1)
+            The counts. The last column contains the items whose category is missing.
         """
-        strata = [key for key in sorted(self.sizes) if source in (None, key[0])]
+        strata = self.strata(source)
         counts = np.zeros((len(strata), len(columns) + 1))
         places = {stratum: row for row, stratum in enumerate(strata)}
         for item in self.items:
@@ -140,7 +162,11 @@ class AxisView:
                 cell = cells[item.id]
                 column = list(columns).index(cell) if cell in columns else len(columns)  # type: ignore[arg-type]
                 counts[row, column] += 1
-        return StratifiedLabels.of([self.sizes[stratum] for stratum in strata], counts)
+        return counts
+
+    def majorities(self) -> dict[str, object]:
+        """Return the majority value of each answered item, keyed by item id."""
+        return {item.id: self.majority(item) for item in self.items}
 
 
 def is_split(study: StudyAnswers, item: Item) -> bool:
@@ -236,24 +262,34 @@ def _shares(view: AxisView, source: int) -> PeopleShares:
     """Return the share of each value in a run's images, according to the raters."""
     plan = view.study.folder.plan
     values = view.axis.values
-    majorities: dict[str, object] = {item.id: view.majority(item) for item in view.items}
+    majorities = view.majorities()
     estimates: list[Sequence[Estimate | Missing]] = []
     for of_model in (False, True):
         estimated = _stratified_shares(view, source, majorities, of_model=of_model)
         estimates.append(estimated)
     images = [entry for entry in view.study.folder.frame if entry.source == source]
     items = [item for item in view.items if view.entry(item).source == source]
+    with_majority = [item for item in items if majorities[item.id] is not None]
     return PeopleShares(
         axis=view.axis.name,
         run=plan.sources[source].run if plan.sources else "",
         images=len(images),
-        labeled=sum(majorities[item.id] is not None for item in items),
+        labeled=len(with_majority),
         shares=dict(zip(values, estimates[0], strict=True)),
         model_shares=dict(zip(values, estimates[1], strict=True)),
         votes=_votes(view, items),
         by_instrument={name: _by_instrument(view, images, name) for name in view.instruments},
         reached=_is_reached(estimates[0], plan.precision),
+        pilot=_pilot_images(view, with_majority),
     )
+
+
+def _pilot_images(view: AxisView, items: Sequence[Item]) -> int | None:
+    """Return how many items belong to the pilot; None for a study with one stage."""
+    if view.study.folder.plan.pilot is None:
+        return None
+    second = {item.id for item in view.study.folder.second_items}
+    return sum(item.id not in second for item in items)
 
 
 def _stratified_shares(

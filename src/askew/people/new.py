@@ -11,14 +11,14 @@ from PIL import Image
 
 from askew.errors import UsageError
 from askew.pages.words import plural
-from askew.people.assignment import ITEMS_PER_REPEAT, assign, checks_for, repeated
+from askew.people.assignment import ExtraItems, assign
 from askew.people.folder import IMAGES, StudyFolder
 from askew.people.records import (
-    SPECIAL_ANSWERS,
     ExclusionRules,
     FrameEntry,
     Item,
     RaterRecord,
+    SourcePaths,
     StudyAxis,
     StudyKind,
     StudyPlan,
@@ -57,6 +57,9 @@ class StudyDesign:
         Confidence level of all intervals.
     precision
         Target half-width of the confidence intervals; None for no planned precision.
+    pilot
+        Number of images in the pilot for each label of the instruments; None for a study without a
+        second stage.
     """
 
     title: str | None = None
@@ -68,6 +71,7 @@ class StudyDesign:
     rules: ExclusionRules = field(default_factory=ExclusionRules)
     confidence: float = 0.95
     precision: float | None = None
+    pilot: int | None = None
 
 
 @dataclass(frozen=True)
@@ -157,18 +161,16 @@ def write_study(
     if not content.items:
         raise UsageError("the study has no items")
     raters = _number_of_raters(len(content.items), design)
-    checks = _checks(content.items)
-    repeats = (
-        [repeated(item) for item in content.items] if len(content.items) >= ITEMS_PER_REPEAT else []
-    )
-    records = assign(content.items, checks, raters, design.raters_per_item, design.seed)
-    used = {name for record in records for name in record.items}
+    extra = ExtraItems.of(content.items)
+    records = assign(content.items, extra.checks, raters, design.raters_per_item, design.seed)
     folder = StudyFolder(path)
     path.mkdir(parents=True, exist_ok=True)
-    _write_images(folder, content.items, sources)
-    all_items = [item for item in (*content.items, *checks, *repeats) if item.id in used]
+    write_images(folder, content.items, sources)
+    all_items = extra.with_used(content.items, (record.items for record in records))
     folder.write_items(all_items, content.frame)
     folder.write_plan(_plan(content, design, sources, raters))
+    if design.pilot is not None:
+        folder.write_source_paths(_paths(sources))
     folder.write_raters(records)
     return folder
 
@@ -185,15 +187,12 @@ def _number_of_raters(items: int, design: StudyDesign) -> int:
     return raters
 
 
-def _checks(items: Iterable[Item]) -> list[Item]:
-    """Return attention checks for each axis, with the options of the first item about the axis."""
-    first: dict[str | None, Item] = {}
-    for item in items:
-        first.setdefault(item.axis, item)
-    checks = []
-    for item in first.values():
-        checks += checks_for(item, SPECIAL_ANSWERS)
-    return checks
+def _paths(sources: Iterable[SourceRun]) -> SourcePaths:
+    results = [source.result for source in sources]
+    return SourcePaths(
+        runs=tuple(str(result.folder.resolve()) for result in results),
+        stores=tuple(str(result.store.resolve()) for result in results),
+    )
 
 
 def _plan(
@@ -215,10 +214,11 @@ def _plan(
         sources=tuple(source.record for source in sources),
         confidence=design.confidence,
         precision=design.precision,
+        pilot=design.pilot,
     )
 
 
-def _write_images(folder: StudyFolder, items: Iterable[Item], sources: Sequence[SourceRun]) -> None:
+def write_images(folder: StudyFolder, items: Iterable[Item], sources: Sequence[SourceRun]) -> None:
     """Write the images of all items without metadata, because metadata could reveal the prompt."""
     digests = list(dict.fromkeys(digest for item in items for digest in item.images))
     (folder.path / IMAGES).mkdir(exist_ok=True)

@@ -1,6 +1,6 @@
 """Labeling studies: people label single images on the axes of an audit."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from askew.people.new import (
     study_lines,
     write_study,
 )
+from askew.people.pilot import PilotSample, sample_pilot
 from askew.people.records import (
     CANNOT_TELL,
     NO_PERSON,
@@ -28,7 +29,7 @@ from askew.people.records import (
 from askew.people.sampling import AxisSample, sample_axis, with_strata
 from askew.people.sources import SourceRun, audits_only, baseline_frame
 from askew.store.keys import derived_seed
-from askew.types import Axis
+from askew.types import Axis, grouped
 
 USUAL_PRECISION = 0.1
 
@@ -51,30 +52,28 @@ class LabelStudy:
     folder
         The study.
     samples
-        Samples of images, one per axis.
+        Samples of images, one per axis, or one per axis and run in a pilot.
     """
 
     folder: StudyFolder
-    samples: Sequence[AxisSample]
+    samples: Sequence[AxisSample] | Sequence[PilotSample]
 
     def lines(self) -> list[str]:
         """Return lines that state the study's size and the expected precision of the shares."""
         plan = self.folder.plan
         raters = self.folder.raters()
         labels = sum(len(sample.chosen) for sample in self.samples) * plan.raters_per_item
-        lines = [
-            f"{sample.axis.name}: {len(sample.chosen)} of {plural(sample.images, 'image')} in "
-            f"{plural(len(sample.strata), 'stratum', 'strata')}, expected half-width of shares "
-            f"{sample.half_width:.3f} ({plan.confidence:.0%} interval, if instruments are right for "
-            f"{sample.accuracy:.0%} of the images)"
-            for sample in self.samples
-        ]
-        return study_lines(
-            self.folder,
-            *lines,
+        lines = [sample.describe(plan.confidence) for sample in self.samples]
+        lines.append(
             f"{plural(labels, 'label')} from {plural(len(raters), 'rater')}, "
-            f"{plan.raters_per_item} per image, at most {most_questions(raters)}",
+            f"{plan.raters_per_item} per image, at most {most_questions(raters)}"
         )
+        if plan.pilot is not None:
+            lines.append(
+                "this is the first of two stages. When the raters have answered, add the second stage "
+                f"with askew study extend {self.folder.path}"
+            )
+        return study_lines(self.folder, *lines)
 
 
 def new_label_study(
@@ -102,15 +101,14 @@ def new_label_study(
     audits_only(sources, "label")
     chosen = [study_axis(axis) for axis in _axes(sources, axes)]
     frame = baseline_frame(sources)
-    samples = []
-    for axis in chosen:
-        rng = np.random.default_rng(derived_seed(design.seed, axis.name, "labeled images"))
-        precision = None if images is not None else design.precision or USUAL_PRECISION
-        samples.append(
-            sample_axis(
-                axis, frame, rng, precision=precision, images=images, level=design.confidence
-            )
-        )
+    planned = replace(
+        design, precision=None if images is not None else design.precision or USUAL_PRECISION
+    )
+    samples: Sequence[AxisSample] | Sequence[PilotSample] = (
+        _pilots(chosen, frame, planned)
+        if planned.pilot is not None
+        else _samples(chosen, frame, planned, images)
+    )
     names = [axis.name for axis in chosen]
     content = StudyContent(
         kind="label",
@@ -118,12 +116,57 @@ def new_label_study(
         purpose=PURPOSE,
         instruction=INSTRUCTION,
         axes=tuple(chosen),
-        items=_items(samples),
+        items=label_items([(sample.axis, sample.chosen) for sample in samples]),
         frame=_used_frame(with_strata(frame, names)),
     )
-    planned = replace(design, precision=None if images is not None else precision)
     folder = write_study(path, content, planned, sources)
     return LabelStudy(folder=folder, samples=samples)
+
+
+def _samples(
+    axes: Sequence[StudyAxis],
+    frame: Sequence[FrameEntry],
+    design: StudyDesign,
+    images: int | None,
+) -> list[AxisSample]:
+    """Return the sample of a study with one stage for each axis."""
+    samples = []
+    for axis in axes:
+        samples.append(
+            sample_axis(
+                axis,
+                frame,
+                np.random.default_rng(derived_seed(design.seed, axis.name, "labeled images")),
+                precision=design.precision,
+                images=images,
+                level=design.confidence,
+            )
+        )
+    return samples
+
+
+def _pilots(
+    axes: Sequence[StudyAxis], frame: Sequence[FrameEntry], design: StudyDesign
+) -> list[PilotSample]:
+    """Return the pilot for each axis and run."""
+    assert design.pilot is not None
+    assert design.precision is not None
+    samples = []
+    by_source = grouped(frame, lambda entry: entry.source)
+    for axis in axes:
+        for source, entries in by_source.items():
+            seed = derived_seed(design.seed, axis.name, str(source), "pilot")
+            samples.append(
+                sample_pilot(
+                    axis,
+                    entries,
+                    np.random.default_rng(seed),
+                    pilot=design.pilot,
+                    precision=design.precision,
+                    level=design.confidence,
+                )
+            )
+    return samples
 
 
 def _axes(sources: Sequence[SourceRun], names: Sequence[str]) -> list[Axis]:
@@ -155,17 +198,25 @@ def study_axis(axis: Axis) -> StudyAxis:
     return StudyAxis(name=axis.name, values=axis.values, scale=axis.scale, question=question)
 
 
-def _items(samples: Sequence[AxisSample]) -> list[Item]:
+def label_items(samples: Iterable[tuple[StudyAxis, Iterable[str]]], before: int = 0) -> list[Item]:
+    """Return an item for each image that people are to label on an axis.
+
+    Parameters
+    ----------
+    samples
+        Axes, and ids of the images.
+    before
+        Number of earlier items of the study.
+    """
     items: list[Item] = []
-    for sample in samples:
-        axis = sample.axis
+    for axis, images in samples:
         special: tuple[str, ...] = (CANNOT_TELL, PREFER_NOT)
         if reads_appearance(axis.name):
             special = (SEVERAL_PEOPLE, NO_PERSON, *special)
-        for digest in sample.chosen:
+        for digest in images:
             items.append(
                 Item(
-                    id=f"i{len(items) + 1:05d}",
+                    id=f"i{before + len(items) + 1:05d}",
                     role="item",
                     question=axis.question,
                     options=axis.values,

@@ -69,13 +69,23 @@ def page(result: ReportedStudy) -> b.Page:
         ),
         sections=tuple(_sections(result)),
         warnings=findings.warnings,
-        notes=(
-            "Labels describe how raters perceive images. The rules by which raters are excluded were "
-            "fixed before the first answer.",
-        ),
+        notes=tuple(_notes(findings)),
         version=findings.askew,
         limits=skeleton.HOLDS,
     )
+
+
+def _notes(findings: StudyFindings) -> Iterator[str]:
+    """Yield sentences on the labels and the design of the study."""
+    yield (
+        "Labels describe how raters perceive images. The rules by which raters are excluded were "
+        "fixed before the first answer."
+    )
+    if findings.plan.pilot is not None:
+        yield (
+            "The sample has two stages: the labels of the pilot determine how many images the second "
+            "stage adds. The intervals of the shares take this into account."
+        )
 
 
 def _answer(findings: StudyFindings) -> str:
@@ -166,9 +176,12 @@ def _shares_chart(entry: PeopleShares, raters: str) -> b.IntervalChart:
         not_reached = "" if entry.reached else "not "
         reached = f" The planned precision is {not_reached}reached."
     run = f" from {shorten(entry.run, 40)}" if entry.run else ""
+    stages = ""
+    if entry.pilot is not None:
+        stages = f" ({entry.pilot} in the pilot, {entry.labeled - entry.pilot} in the second stage)"
     return b.IntervalChart(
         f"{capital(perceived(entry.axis))} in {plural(entry.images, 'image')}{run}: shares according "
-        f"to {raters}, from {plural(entry.labeled, 'labeled image')}.{reached}",
+        f"to {raters}, from {plural(entry.labeled, 'labeled image')}{stages}.{reached}",
         "Value",
         tuple(rows),
         "share",

@@ -111,6 +111,22 @@ class StudySource:
 
 
 @record
+class SourcePaths:
+    """Paths of a study's runs on the machine on which the study was made.
+
+    Attributes
+    ----------
+    runs : tuple of str
+        Absolute paths of the run folders.
+    stores : tuple of str
+        Absolute paths of the stores that contain the images, in the order of the runs.
+    """
+
+    runs: tuple[str, ...]
+    stores: tuple[str, ...]
+
+
+@record
 class StudyPlan:
     """Content of study.toml, which must not change after the first answer.
 
@@ -140,6 +156,9 @@ class StudyPlan:
         Confidence level of all intervals.
     precision : float, optional
         Planned half-width of the confidence intervals.
+    pilot : int, optional
+        Number of images that the pilot contains for each label of the instruments. None for a study
+        without a second stage.
     """
 
     kind: StudyKind
@@ -157,6 +176,7 @@ class StudyPlan:
     sources: tuple[StudySource, ...]
     confidence: float = 0.95
     precision: float | None = None
+    pilot: int | None = None
 
     def axis(self, name: str) -> StudyAxis:
         """Return the axis that has this name."""

@@ -105,17 +105,29 @@ def study_results(folder: StudyFolder) -> StudyResult:
     raters = summaries(everyone)
     excluded = {rater.id for rater in raters if rater.excluded}
     analysis = ANALYSES[folder.plan.kind]
+    included = analysis(everyone.without(excluded))
     results = StudyFindings(
         format=findings.FORMAT,
         askew=version("askew"),
         plan=folder.plan,
         raters=tuple(raters),
         withdrawn=folder.withdrawn(),
-        included=analysis(everyone.without(excluded)),
+        included=included,
         everyone=analysis(everyone),
-        warnings=tuple(_warnings(folder, everyone, excluded)),
+        warnings=(*_warnings(folder, everyone, excluded), *_stage_warnings(folder, included)),
     )
     return StudyResult(folder=folder, findings=results)
+
+
+def _stage_warnings(folder: StudyFolder, analysis: StudyAnalysis) -> list[str]:
+    """Return a warning if the precision needs a second stage that the study does not have."""
+    is_reached = all(entry.reached for entry in analysis.shares)
+    if folder.plan.pilot is None or folder.second_items or is_reached:
+        return []
+    return [
+        "the study contains only its pilot so far. When all raters have answered, add the second stage "
+        f"with askew study extend {folder.path}"
+    ]
 
 
 def _warnings(folder: StudyFolder, study: StudyAnswers, excluded: set[str]) -> list[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import UsageError
+from askew.pages.words import plural
 from askew.people.records import FrameEntry, StudyAxis
 from askew.stats.strata import (
     accuracy_from_agreement,
@@ -63,6 +64,15 @@ class AxisSample:
         """Number of images in the sampled population."""
         return sum(map(len, self.strata.values()))
 
+    def describe(self, confidence: float) -> str:
+        """Return a sentence that states the size of the sample and the expected precision."""
+        return (
+            f"{self.axis.name}: {len(self.chosen)} of {plural(self.images, 'image')} in "
+            f"{plural(len(self.strata), 'stratum', 'strata')}, expected half-width of shares "
+            f"{self.half_width:.3f} ({confidence:.0%} interval, if instruments are right for "
+            f"{self.accuracy:.0%} of the images)"
+        )
+
 
 def sample_axis(
     axis: StudyAxis,
@@ -93,9 +103,9 @@ def sample_axis(
     strata = dict(sorted(grouped(frame, lambda entry: stratum_of(entry, axis.name)).items()))
     if not strata:
         raise UsageError("the run has no images to label")
-    accuracy = _accuracy(frame, axis)
+    accuracy = expected_accuracy(frame, axis)
     sizes = [len(members) for members in strata.values()]
-    shares = expected_shares(_codes(strata, axis), len(axis.values), accuracy)
+    shares = expected_shares(label_codes(strata, axis), len(axis.values), accuracy)
     if precision is not None:
         counts = smallest_sample(sizes, shares, precision, level)
     else:
@@ -128,7 +138,7 @@ def with_strata(frame: Sequence[FrameEntry], axes: Sequence[str]) -> list[FrameE
     return entries
 
 
-def _codes(strata: Mapping[str, Sequence[FrameEntry]], axis: StudyAxis) -> NDArray[np.int64]:
+def label_codes(strata: Mapping[str, Sequence[FrameEntry]], axis: StudyAxis) -> NDArray[np.int64]:
     """Return the labels of each stratum as an array (strata, instruments) of value indexes.
 
     The index is -1 if a label is not a value.
@@ -144,7 +154,7 @@ def _place(label: str, axis: StudyAxis) -> int:
     return axis.values.index(label) if label in axis.values else -1
 
 
-def _accuracy(frame: Sequence[FrameEntry], axis: StudyAxis) -> float:
+def expected_accuracy(frame: Sequence[FrameEntry], axis: StudyAxis) -> float:
     """Estimate the instruments' accuracy from the rate at which they agree with each other."""
     equal = 0
     compared = 0

@@ -14,7 +14,7 @@ from askew.parts.survey.confusion import closed_axes
 from askew.parts.survey.instruments import is_by_people
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import seen_again
-from askew.people.records import FrameEntry, StudySource
+from askew.people.records import FrameEntry, SourcePaths, StudySource
 from askew.types import Axis, Missing, Picture
 
 
@@ -69,6 +69,36 @@ def _open(folder: Path, store: Path | None) -> SourceRun:
         return SourceRun(result=result, sets={})
     sets = seen_again(result.plan, result.folder, result.store, partial(gather, result.plan))
     return SourceRun(result=result, sets=sets)
+
+
+def reopened_sources(paths: SourcePaths, records: Sequence[StudySource]) -> list[SourceRun]:
+    """Open the runs of an existing study for their images only, without labels.
+
+    Parameters
+    ----------
+    paths
+        Paths of the runs and their stores.
+    records
+        Descriptions of the runs in the study's plan.
+
+    Raises
+    ------
+    UsageError
+        If a folder does not contain the finished run of the study.
+    """
+    if len(paths.runs) != len(records):
+        names = ", ".join(record.run for record in records)
+        raise UsageError(f"the study contains images of {names}. Name these runs with --from")
+    sources = []
+    for run, store, record in zip(paths.runs, paths.stores, records, strict=True):
+        result = load(run, store)
+        if result.plan.hash != record.plan_hash:
+            raise UsageError(
+                f"{run} is not the run {record.run} from which the study was made. Use --from to "
+                "name its folder"
+            )
+        sources.append(SourceRun(result=result, sets={}))
+    return sources
 
 
 def audits_only(sources: Sequence[SourceRun], kind: str) -> None:

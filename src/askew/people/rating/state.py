@@ -9,11 +9,20 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from askew.people.assignment import displayed_options
-from askew.people.folder import ANSWERS_FILE, RATERS_FILE, StudyFolder, token_hash
+from askew.people.folder import (
+    ANSWERS_FILE,
+    RATERS_FILE,
+    SECOND_ITEMS_FILE,
+    StudyFolder,
+    token_hash,
+)
 from askew.people.records import SPECIAL_ANSWERS, AnswerRecord, Item, RaterRecord
 
 MOST_REQUESTS = 20
 """Maximum number of requests per second from a rater."""
+
+WATCHED_FILES = (SECOND_ITEMS_FILE, RATERS_FILE, ANSWERS_FILE)
+"""Files that are read again if they change. The answers come last."""
 
 LONGEST_TEXT = 2000
 """Maximum number of characters in a text that a rater writes."""
@@ -95,9 +104,13 @@ class StudyState:
             return Progress(rater=rater, answers=mine)
 
     def _read(self) -> None:
-        """Reload the raters and answers if their files have changed."""
-        versions = tuple(self._version(name) for name in (RATERS_FILE, ANSWERS_FILE))
+        """Reload the raters, the answers and the items if their files have changed."""
+        versions = tuple(self._version(name) for name in WATCHED_FILES)
         if versions != self._versions:
+            if versions[:1] != self._versions[:1]:
+                # a folder object reads its items only once
+                self.folder = StudyFolder(self.folder.path)
+                self.items = self.folder.items
             self._raters = {rater.token: rater for rater in self.folder.raters() if rater.token}
             self._answers = self.folder.answers()
             self._versions = versions
@@ -115,7 +128,8 @@ class StudyState:
             self._read()
             self.folder.append(answer)
             self._answers[answer.rater, answer.item] = answer
-            self._versions = tuple(self._version(name) for name in (RATERS_FILE, ANSWERS_FILE))
+            # another process may have changed the other files while this answer was stored
+            self._versions = (*self._versions[:-1], self._version(ANSWERS_FILE))
 
     def consent(self, rater: RaterRecord) -> None:
         """Record that a rater agreed to take part."""
