@@ -37,7 +37,11 @@ def test_a_setting_goes_to_the_instrument_that_it_names() -> None:
 @pytest.mark.parametrize(
     ("names", "settings", "message"),
     [
-        (("studio", FACES), {"old": 70}, r"--vqa-arg old=70 does not name.*studio:old, faces:old"),
+        (
+            ("studio", FACES),
+            {"old": 70},
+            r"--vqa-arg old=70 does not state which instrument.*studio:old, faces:old",
+        ),
         ((FACES,), {"clip__old": 70}, r"--vqa-arg clip:old=70 .*Known: faces:old"),
         (("studio",), {"old": 70}, "vqa 'studio': unknown setting 'old'"),
     ],

@@ -195,7 +195,7 @@ def test_a_plan_is_run_again_from_its_file(
             ["--model", "studio/planted", "--groups", "man"],
             "askew classify --model studio --sources studio/planted",
         ),
-        (["--groups", "man, Man"], "given twice"),
+        (["--groups", "man, Man"], "listed twice"),
         (
             ["--groups", "man", "--targets", "a=nurse", "--targets", "b=maid,chef"],
             "has 1 class",

@@ -75,7 +75,7 @@ def test_the_longest_subject_that_the_prompt_names_decides(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        ("axis,share\n", "It needs the columns axis, value and share"),
+        ("axis,share\n", "The columns axis, value and share are needed"),
         ("prompt,axis,value,share\nnurse,gender,male,half\n", "line 2.*'half'"),
         ("prompt,axis,value,share\nnurse,gender,male,0.2\n", "sum to 0.2"),
     ],

@@ -51,5 +51,5 @@ def test_the_interval_covers(p: float, q: float) -> None:
 def test_invalid_counts_are_refused() -> None:
     with pytest.raises(NotEnoughData):
         risk_difference(0, 0, 0)
-    with pytest.raises(ValueError, match="fit"):
+    with pytest.raises(ValueError, match="must not exceed"):
         risk_difference(3, 3, 5)

@@ -244,7 +244,11 @@ def number(text: object) -> float:
 
 
 def test_every_set_has_a_row_a_group_and_strength_with_its_change(page: Page) -> None:
-    rows = chart_rows(page, "whose perceived gender differs")
+    rows = [
+        (caption, row)
+        for caption, row in chart_rows(page, "whose perceived gender differs")
+        if "toward" in caption  # the other chart shows all edits of a group together
+    ]
     assert len(rows) == len(GROUPS) * len(TARGETS) * len(STRENGTHS)
     for caption, row in rows:
         targets = "high" if "high (doctor, ceo)" in caption else "low"
