@@ -219,7 +219,7 @@ def audit_planted(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded(NETWORKS, counted="audit")
+@recorded(NETWORKS, counted="audit", is_slow=True)
 def audit_embedder(workplace: Workplace, run: Path) -> Path:
     askew.audit(
         "a photo of a nurse",
@@ -493,7 +493,7 @@ def mine_skew(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded(counted="mine")
+@recorded(counted="mine", is_slow=True)
 def mine_color(workplace: Workplace, run: Path) -> Path:
     askew.mine(
         objective="color:lightskyblue",

@@ -76,6 +76,7 @@ def test_a_process_is_known_by_its_start() -> None:
     assert not ProcessIdentity(pid=identity.pid, started="0").is_alive
 
 
+@pytest.mark.slow
 def test_jobs_run_in_order_and_survive_the_app(tmp_path: Path) -> None:
     folder = tmp_path / "jobs"
     jobs = Jobs(folder)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,16 +40,20 @@ def audit(folder: Path, name: str, mitigation: PromptPolicy | None) -> Path:
     return run_folder
 
 
+MITIGATIONS = {
+    "followed": policy(MALE, FEMALE),
+    "swapped": policy(FEMALE, MALE),
+    "ignored": policy(PROMPT, f"{PROMPT} "),
+    "plain": None,
+}
+Runs = Callable[[str], Path]
+
+
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """Return a function that audits a mitigation at its first call, and returns the run's folder."""
     folder = tmp_path_factory.mktemp("following")
-    mitigations = {
-        "followed": policy(MALE, FEMALE),
-        "swapped": policy(FEMALE, MALE),
-        "ignored": policy(PROMPT, f"{PROMPT} "),
-        "plain": None,
-    }
-    return {name: audit(folder, name, mitigation) for name, mitigation in mitigations.items()}
+    return cache(lambda name: audit(folder, name, MITIGATIONS[name]))
 
 
 @pytest.mark.slow
@@ -68,9 +74,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     ],
 )
 def test_an_audit_compares_labels_with_requests(
-    runs: dict[str, Path], name: str, verdict: str, warning: str | None
+    runs: Runs, name: str, verdict: str, warning: str | None
 ) -> None:
-    results = json.loads((runs[name] / "results.json").read_text())
+    results = json.loads((runs(name) / "results.json").read_text())
     (entry,) = results["following"]
     assert entry["verdict"] == verdict
     assert sum(entry["requested"].values()) == entry["followed"]["n"] == 16
@@ -78,21 +84,19 @@ def test_an_audit_compares_labels_with_requests(
     assert bool(about_requests) == (warning is not None)
     if warning:
         assert warning in about_requests[0]
-    page = (runs[name] / "report.html").read_text()
+    page = (runs(name) / "report.html").read_text()
     assert "asked male 88\N{NO-BREAK SPACE}%, female 12\N{NO-BREAK SPACE}%; followed" in page
 
 
-def test_a_model_without_mitigation_has_no_requests(runs: dict[str, Path]) -> None:
-    results = json.loads((runs["plain"] / "results.json").read_text())
+def test_a_model_without_mitigation_has_no_requests(runs: Runs) -> None:
+    results = json.loads((runs("plain") / "results.json").read_text())
     assert results["following"] == []
-    assert "Requested values" not in (runs["plain"] / "report.html").read_text()
+    assert "Requested values" not in (runs("plain") / "report.html").read_text()
 
 
-def test_a_comparison_repeats_the_requests_of_its_runs(
-    runs: dict[str, Path], tmp_path: Path
-) -> None:
+def test_a_comparison_repeats_the_requests_of_its_runs(runs: Runs, tmp_path: Path) -> None:
     comparison = askew.compare(
-        runs["followed"], runs["swapped"], names="followed,swapped", output=tmp_path
+        runs("followed"), runs("swapped"), names="followed,swapped", output=tmp_path
     )
     warnings = [text for text in comparison.warnings if "mitigation" in text]
     assert len(warnings) == 1
@@ -102,8 +106,8 @@ def test_a_comparison_repeats_the_requests_of_its_runs(
     assert "B, Gender: asked male" in page
 
 
-def test_followed_images_are_counted_among_requested_images(runs: dict[str, Path]) -> None:
-    result = askew.load(runs["swapped"])
+def test_followed_images_are_counted_among_requested_images(runs: Runs) -> None:
+    result = askew.load(runs("swapped"))
     (entry,) = result.findings.following
     assert isinstance(entry.followed, Estimate)
     assert entry.followed.value == 0
