@@ -16,7 +16,7 @@ from askew.people.folder import SOURCES_FILE, StudyFolder
 from askew.people.label_analysis import AxisView
 from askew.people.new import write_images
 from askew.people.new_label import label_items
-from askew.people.pilot import drawn_images
+from askew.people.pilot import drawn_images, sample_name
 from askew.people.raters import StudyAnswers, all_answers, summaries
 from askew.people.records import Item, RaterRecord, SourcePaths, StudyAxis
 from askew.people.sources import reopened_sources
@@ -36,6 +36,8 @@ class SecondSample:
     ----------
     axis
         The axis.
+    run
+        Name of the run if the study has several runs; empty otherwise.
     images
         Number of images in the run.
     labeled
@@ -45,15 +47,15 @@ class SecondSample:
     """
 
     axis: StudyAxis
+    run: str
     images: int
     labeled: int
     chosen: tuple[str, ...]
 
     def describe(self, precision: float | None) -> str:
         """Return a sentence that states the sizes of both stages."""
-        text = (
-            f"{self.axis.name}: the pilot has labels for {self.labeled} of {self.images} images. "
-        )
+        name = sample_name(self.axis, self.run)
+        text = f"{name}: the pilot has labels for {self.labeled} of {self.images} images. "
         width = f"a half-width of {precision:g}"
         if not self.chosen:
             return f"{text}No further images are needed for {width}"
@@ -275,6 +277,7 @@ def _second_sample(view: AxisView, source: int) -> SecondSample:
         chosen += drawn_images(entries, count, rng)
     return SecondSample(
         axis=view.axis,
+        run=plan.sources[source].run if len(plan.sources) > 1 else "",
         images=int(pilot.sizes.sum()),
         labeled=int(pilot.labeled.sum()),
         chosen=tuple(chosen),
@@ -290,6 +293,7 @@ def _interrupted_samples(study: StudyAnswers) -> list[SecondSample]:
         samples.append(
             SecondSample(
                 axis=axis,
+                run="",
                 images=len(study.folder.frame),
                 labeled=len(AxisView(study, axis).items),
                 chosen=tuple(item.images[0] for item in of_axis),

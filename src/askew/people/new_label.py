@@ -105,7 +105,7 @@ def new_label_study(
         design, precision=None if images is not None else design.precision or USUAL_PRECISION
     )
     samples: Sequence[AxisSample] | Sequence[PilotSample] = (
-        _pilots(chosen, frame, planned)
+        _pilots(chosen, frame, planned, [source.record.run for source in sources])
         if planned.pilot is not None
         else _samples(chosen, frame, planned, images)
     )
@@ -146,7 +146,10 @@ def _samples(
 
 
 def _pilots(
-    axes: Sequence[StudyAxis], frame: Sequence[FrameEntry], design: StudyDesign
+    axes: Sequence[StudyAxis],
+    frame: Sequence[FrameEntry],
+    design: StudyDesign,
+    runs: Sequence[str],
 ) -> list[PilotSample]:
     """Return the pilot for each axis and run."""
     assert design.pilot is not None
@@ -164,6 +167,7 @@ def _pilots(
                     pilot=design.pilot,
                     precision=design.precision,
                     level=design.confidence,
+                    run=runs[source] if len(runs) > 1 else "",
                 )
             )
     return samples

@@ -52,6 +52,8 @@ class PilotSample:
     ----------
     axis
         The axis.
+    run
+        Name of the run if the study has several runs; empty otherwise.
     images
         Number of images in the run.
     strata
@@ -69,6 +71,7 @@ class PilotSample:
     """
 
     axis: StudyAxis
+    run: str
     images: int
     strata: int
     chosen: tuple[str, ...]
@@ -81,7 +84,7 @@ class PilotSample:
         """Return sentences that state the size of the pilot and of the second stage."""
         forecast = self.forecast
         text = (
-            f"{self.axis.name}: a pilot with {len(self.chosen)} of {plural(self.images, 'image')} in "
+            f"{sample_name(self.axis, self.run)}: a pilot with {len(self.chosen)} of {plural(self.images, 'image')} in "
             f"{plural(self.strata, 'stratum', 'strata')}. The second stage adds about "
             f"{forecast.least} to {forecast.most} images for a half-width of {self.precision:g} "
             f"({confidence:.0%} interval), and {forecast.expected} images if instruments are right for "
@@ -100,6 +103,7 @@ def sample_pilot(
     pilot: int,
     precision: float,
     level: float = 0.95,
+    run: str = "",
 ) -> PilotSample:
     """Draw the pilot for an axis and a run, and forecast the second stage.
 
@@ -117,6 +121,8 @@ def sample_pilot(
         Target half-width of the confidence intervals for the shares in these images.
     level
         Confidence level of the intervals.
+    run
+        Name of the run if the study has several runs.
     """
     strata = dict(sorted(grouped(frame, lambda entry: stratum_of(entry, axis.name)).items()))
     if not strata:
@@ -128,6 +134,7 @@ def sample_pilot(
     plain = sample_axis(axis, frame, np.random.default_rng(0), precision=precision, level=level)
     return PilotSample(
         axis=axis,
+        run=run,
         images=len(frame),
         strata=len(strata),
         chosen=tuple(chosen),
@@ -136,6 +143,11 @@ def sample_pilot(
         forecast=_forecast(axis, strata, accuracy, pilot=pilot, precision=precision, level=level),
         one_stage=len(plain.chosen),
     )
+
+
+def sample_name(axis: StudyAxis, run: str) -> str:
+    """Return a name for the sample of an axis and a run, such as "gender in nurse"."""
+    return f"{axis.name} in {run}" if run else axis.name
 
 
 def drawn_images(members: Sequence[FrameEntry], count: int, rng: np.random.Generator) -> list[str]:
