@@ -19,9 +19,21 @@ import numpy as np
 
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.stats.exchange import exchange_test
-from askew.stats.goodness_of_fit import exact_law, pearson
+from askew.stats.goodness_of_fit import (
+    counts_are_listed,
+    exact_law,
+    multinomial_probabilities,
+    pearson,
+    possible_counts,
+)
 from askew.stats.intervals import TOLERANCE, Floats, benjamini_hochberg, ends
-from askew.stats.looks import look_confidence, looks, paired_sequential_p, sequential_p
+from askew.stats.looks import (
+    level_share,
+    look_confidence,
+    looks,
+    p_of_smallest,
+    paired_sequential_p,
+)
 from askew.stats.paired_sets import PairedSets
 from askew.stats.shares import share_intervals
 from askew.studio.planted import truth
@@ -34,8 +46,12 @@ CONFIDENCE = 0.95
 BIASES = (1.0, 0.5)
 OCCUPATION_STEP = 4
 """Every fourth occupation is simulated."""
+AUDITS = 4
+"""Simulated audits per simulation of the other tables: the ratio varies by about .01 with 100."""
+POWER_DRAWS = 2_000
+"""Simulated sets of a fixed number of images, if there are too many possible sets to enumerate."""
 FAIR_PATHS = 4_000
-PAIRED_NULLS = ((2, 0.0, FAIR_PATHS), (2, 0.5, FAIR_PATHS), (3, 0.0, 200))
+PAIRED_NULLS = ((2, 0.0, FAIR_PATHS), (2, 0.5, FAIR_PATHS), (3, 0.0, 600))
 """Numbers of values, shares of pairs that agree, and simulations of two equal models."""
 WINNERS = 5
 """Best prompts of a search."""
@@ -102,16 +118,17 @@ def simulate(cell: Cell, simulations: int, rng: np.random.Generator) -> Stops:
     sizes = looks(CAP)
     counts = np.zeros((simulations, len(cell.shares)))
     by_look = []
-    smallest = np.ones(simulations)
-    p_values = []
+    smallest = np.full(simulations, np.inf)
+    scaled = []
     before = 0
     for size in sizes:
         counts = counts + rng.multinomial(size - before, cell.shares, size=simulations)
         before = size
         by_look.append(counts)
-        smallest = np.minimum(smallest, look_p_values(counts, cell.reference))
-        p_values.append(sequential(smallest, sizes, cell.reference))
-    corrected = np.array(p_values).T
+        at_look = look_p_values(counts, cell.reference) / level_share(size, CAP)
+        smallest = np.minimum(smallest, at_look)
+        scaled.append(smallest)
+    corrected = sequential(np.stack(scaled, axis=1), sizes, cell.reference)
     stop = np.where((corrected < LEVEL).any(axis=1), (corrected < LEVEL).argmax(axis=1), -1)
     return Stops(
         images=np.array(sizes)[stop].astype(float),
@@ -129,9 +146,10 @@ def look_p_values(counts: Floats, reference: tuple[float, ...]) -> Floats:
 
 
 def sequential(smallest: Floats, sizes: Sequence[int], reference: tuple[float, ...]) -> Floats:
-    """Return the sequential p of the smallest p of each simulation."""
+    """Return the sequential p of the smallest scaled p at each look of each simulation."""
     distinct, places = np.unique(smallest, return_inverse=True)
-    return np.array([sequential_p(p, sizes, reference) for p in distinct])[places]
+    p_values = np.array([p_of_smallest(float(p), sizes, reference) for p in distinct])
+    return p_values[places].reshape(smallest.shape)
 
 
 def fixed_images(world: Sequence[Cell], power: float) -> int:
@@ -154,11 +172,24 @@ def fixed_images(world: Sequence[Cell], power: float) -> int:
 def mean_power(world: Sequence[Cell], images: int) -> float:
     """Return the mean power of a test of a fixed number of images."""
     rng = np.random.default_rng(images)
-    fractions = []
-    for cell in world:
-        counts = rng.multinomial(images, cell.shares, size=500).astype(float)
-        fractions.append((look_p_values(counts, cell.reference) < LEVEL).mean())
-    return float(np.mean(fractions))
+    return float(np.mean([fixed_power(cell, images, rng) for cell in world]))
+
+
+def fixed_power(cell: Cell, images: int, rng: np.random.Generator) -> float:
+    """Return the power of a test of a fixed number of images, exactly where this is possible."""
+    values = len(cell.shares)
+    if counts_are_listed(images, values):
+        rejected = rejected_counts(images, cell.reference)
+        return float(multinomial_probabilities(rejected, cell.shares).sum())
+    counts = rng.multinomial(images, cell.shares, size=POWER_DRAWS).astype(float)
+    return float((look_p_values(counts, cell.reference) < LEVEL).mean())
+
+
+@cache
+def rejected_counts(images: int, reference: tuple[float, ...]) -> Floats:
+    """Return all possible counts of images whose p is significant."""
+    outcomes = possible_counts(images, len(reference))
+    return outcomes[look_p_values(outcomes, reference) < LEVEL]
 
 
 def images_until_any(world: Sequence[Cell], stops: Sequence[Stops]) -> float:
@@ -171,10 +202,12 @@ def images_until_any(world: Sequence[Cell], stops: Sequence[Stops]) -> float:
             for cell, result in zip(world, stops, strict=True)
             if cell.prompt == prompt
         ]
-        for paths in np.stack(of_prompt, axis=1):
-            q_values = np.array([benjamini_hochberg(column) for column in paths.T])
-            decided = (q_values < LEVEL).any(axis=1)
-            means.append(sizes[decided.argmax() if decided.any() else -1])
+        p_values = np.sort(of_prompt, axis=0)
+        ranks = np.arange(1, len(of_prompt) + 1)[:, None, None]
+        smallest_q = np.min(p_values * len(of_prompt) / ranks, axis=0)
+        decided = smallest_q < LEVEL
+        decided[:, -1] = True
+        means.append(sizes[decided.argmax(axis=1)].mean())
     return float(np.mean(means))
 
 
@@ -189,7 +222,7 @@ def contains_truth(cell: Cell, result: Stops) -> float:
 
 def share_covers(counts: tuple[int, ...], truth: float) -> bool:
     """Check whether the interval of the first value's share contains the truth at a stop."""
-    confidence = look_confidence(looks(CAP), CONFIDENCE)
+    confidence = look_confidence(looks(CAP), CONFIDENCE, sum(counts))
     return contains(share_intervals(counts, level=confidence)[0], truth)
 
 
@@ -313,14 +346,14 @@ def images_until_different(
         draws[1, same] = draws[0, same]
         labels = [np.searchsorted(bound, row) for bound, row in zip(bounds, draws, strict=True)]
         pairs = labels[0] * values + labels[1]
-        smallest = 1.0
+        p_values: list[float] = []
         for size in sizes:
             table = np.bincount(pairs[:size], minlength=values**2)
             tables[number] = table
             if values == 2:
                 table[[0, 3]] = 1  # pairs with equal labels do not change p
-            smallest = min(smallest, exchange_p(tuple(table.tolist())))
-            if paired_sequential_p(smallest, sizes, values) < LEVEL:
+            p_values.append(exchange_p(tuple(table.tolist())))
+            if paired_sequential_p(p_values, sizes, values) < LEVEL:
                 images[number] = size
                 significant[number] = 1
                 break
@@ -352,7 +385,7 @@ def print_audits(simulations: int, rng: np.random.Generator) -> None:
     print(f"bias  power  images  fixed n  ratio  (cap {CAP}; one axis decides)")
     for bias in BIASES:
         world = cells(bias)
-        stops = [simulate(cell, simulations, rng) for cell in world]
+        stops = [simulate(cell, AUDITS * simulations, rng) for cell in world]
         power = float(np.mean([result.significant.mean() for result in stops]))
         images = float(np.mean([result.images.mean() for result in stops]))
         fixed = fixed_images(world, power)

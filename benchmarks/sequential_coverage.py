@@ -62,7 +62,7 @@ def deviation(counts: tuple[int, ...]) -> Estimate:
         np.full(len(counts), 1 / len(counts)),
         rng=np.random.default_rng(0),
         draws=200,
-        level=look_confidence(looks(CAP), CONFIDENCE),
+        level=look_confidence(looks(CAP), CONFIDENCE, sum(counts)),
     )
 
 
@@ -101,7 +101,7 @@ def difference(table: tuple[int, ...], value: int) -> Estimate:
     keys = range(len(first))
     rows = np.eye(values)
     pairs = PairedSets.of(rows[first], rows[second], keys, keys)
-    return share_difference(pairs, value, level=look_confidence(looks(CAP), CONFIDENCE))
+    return share_difference(pairs, value, level=look_confidence(looks(CAP), CONFIDENCE, sum(table)))
 
 
 def paired_coverage(case: PairedCase, simulations: int, rng: np.random.Generator) -> float:

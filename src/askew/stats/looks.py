@@ -2,18 +2,26 @@
 
 Each of these tests is called a look. A look compares all images so far with the reference, using
 the mid-p of Pearson's statistic (`goodness_of_fit`). The number of images doubles at every second
-look. The **sequential p** is computed from the smallest p of all looks so far. The sequential p is
-the probability that a model without bias has a p-value as small as this at any look, up to the
-maximum number of images. All looks have the same significance level, as in Pocock's design (1977,
-Biometrika 64, 191-199). The smallest p never increases, so a sequential p is valid regardless of
-when and why sampling stops.
+look. The significance level of a look grows with the number of images, in proportion to
+`n ** LEVEL_GROWTH`. With a growth of 0, all looks would have the same level, as in Pocock's design
+(1977, Biometrika 64, 191-199). Wang and Tsiatis (1987, Biometrics 43, 193-199) compare such
+designs: with a growth, early looks reject less often, and late looks detect a weak bias more often.
+
+The **scaled p** of a look is its p-value divided by `(n / most) ** LEVEL_GROWTH`, where `most` is
+the maximum number of images. The **sequential p** is computed from the smallest scaled p of all
+looks so far. The sequential p is the probability that a model without bias has a scaled p as small
+as this at any look, up to the maximum number of images. The smallest scaled p never increases, so
+a sequential p is valid regardless of when and why sampling stops. For axes with two values, the
+probability is a sum over all sequences of labels. For other axes, it is simulated.
 
 When sampling stops, askew reports *repeated confidence intervals* (Jennison and Turnbull 1989, JRSS
 B 51, 305-361). The interval at each look has a raised confidence level, so that with the desired
-confidence, the intervals at all looks contain the model's true value.
+confidence, the intervals at all looks contain the model's true value. The error rates of the
+intervals grow with the number of images like the significance levels.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -21,11 +29,19 @@ from numpy.typing import ArrayLike
 
 from askew.stats.confusion import ReadingErrors
 from askew.stats.distributions import chi2_sf
-from askew.stats.goodness_of_fit import NullLaw, exact_law, law_with_errors, pearson
-from askew.stats.intervals import Floats
+from askew.stats.goodness_of_fit import (
+    NullLaw,
+    exact_law,
+    law_with_errors,
+    multinomial_probabilities,
+    pearson,
+)
+from askew.stats.intervals import TOLERANCE, Floats
 
 FIRST_LOOK = 8
 """Number of images per prompt at the first look."""
+LEVEL_GROWTH = 0.25
+"""The significance level of a look with n images is in proportion to n ** LEVEL_GROWTH."""
 PATHS = 20_000
 """Number of simulated models without bias."""
 
@@ -64,17 +80,17 @@ def look_p(
 
 
 def sequential_p(
-    smallest_p: float,
+    p_values: Sequence[float],
     sizes: Sequence[int],
     reference: tuple[float, ...],
     errors: ReadingErrors | None = None,
 ) -> float:
-    """Return the probability that a model without bias has a p-value this small at any look.
+    """Return the probability that a model without bias has a scaled p this small at any look.
 
     Parameters
     ----------
-    smallest_p
-        Smallest p-value at any look so far.
+    p_values
+        p-value of each look so far.
     sizes
         Number of labeled images at each look, including looks that were not needed.
     reference : tuple of float, (K,)
@@ -82,14 +98,48 @@ def sequential_p(
     errors
         Known labeling errors.
     """
+    return p_of_smallest(smallest_scaled_p(p_values, sizes), sizes, reference, errors)
+
+
+def p_of_smallest(
+    smallest: float,
+    sizes: Sequence[int],
+    reference: tuple[float, ...],
+    errors: ReadingErrors | None = None,
+) -> float:
+    """Return the sequential p for the smallest scaled p; see `sequential_p`."""
+    if smallest >= 1:
+        return 1.0
+    if errors is None and len(reference) == 2:
+        return _two_values_p(smallest, tuple(sizes), reference)
     key = None if errors is None else errors.key
-    law = _smallest_p_law(tuple(sizes), reference, key)
-    _, usual = law.p(-smallest_p)
+    _, usual = _smallest_p_law(tuple(sizes), reference, key).p(-smallest)
     return float(usual)
 
 
-def paired_sequential_p(smallest_p: float, sizes: Sequence[int], values: int) -> float:
-    """Return the probability that two sets with equal true shares have a p this small at any look.
+def smallest_scaled_p(p_values: Sequence[float], sizes: Sequence[int]) -> float:
+    """Return the smallest scaled p of the looks so far.
+
+    Parameters
+    ----------
+    p_values
+        p-value of each look so far.
+    sizes
+        Number of images at each look, including looks that were not needed.
+    """
+    scaled = [
+        p / level_share(size, sizes[-1]) for p, size in zip(p_values, sizes, strict=False) if size
+    ]
+    return min(scaled, default=1.0)
+
+
+def level_share(size: int, most: int) -> float:
+    """Return the ratio of the significance levels of a look at `size` and at `most` images."""
+    return float((size / most) ** LEVEL_GROWTH)
+
+
+def paired_sequential_p(p_values: Sequence[float], sizes: Sequence[int], values: int) -> float:
+    """Return the probability that two sets with equal shares have a scaled p this small at any look.
 
     The p-value at a look comes from random swaps of images between the sets (`stats.exchange`). The
     function models the p-values at all looks with cumulative sums of normal vectors, which have one
@@ -99,20 +149,21 @@ def paired_sequential_p(smallest_p: float, sizes: Sequence[int], values: int) ->
 
     Parameters
     ----------
-    smallest_p
-        Smallest p-value at any look so far.
+    p_values
+        p-value of each look so far.
     sizes
         Number of images at each look, including looks that were not needed.
     values
         Number of values of the axis.
     """
-    smallest = _smallest_normal_p(tuple(sizes), max(values - 1, 1))
-    as_small = int(np.searchsorted(smallest, smallest_p, side="right"))
-    return (1 + as_small) / (1 + len(smallest))
+    smallest = smallest_scaled_p(p_values, sizes)
+    simulated = _smallest_normal_p(tuple(sizes), max(values - 1, 1))
+    as_small = int(np.searchsorted(simulated, smallest, side="right"))
+    return 1.0 if smallest >= 1 else (1 + as_small) / (1 + len(simulated))
 
 
-def look_confidence(sizes: Sequence[int], confidence: float) -> float:
-    """Return the confidence level that each look's interval needs for a given joint confidence.
+def look_confidence(sizes: Sequence[int], confidence: float, images: int) -> float:
+    """Return the confidence level that the interval at a look needs for a given joint confidence.
 
     Parameters
     ----------
@@ -120,11 +171,12 @@ def look_confidence(sizes: Sequence[int], confidence: float) -> float:
         Number of images at each look.
     confidence
         Probability that the intervals at all looks contain the true value, in (0, 1).
+    images
+        Number of images at this look.
     """
     if len(sizes) < 2:
         return confidence
-    smallest = _smallest_normal_p(tuple(sizes), 1)
-    return 1 - float(np.quantile(smallest, 1 - confidence))
+    return 1 - _last_interval_error(tuple(sizes), confidence) * level_share(images, sizes[-1])
 
 
 def _law(
@@ -136,11 +188,56 @@ def _law(
     return law_with_errors(n, reference, errors)
 
 
+@lru_cache(maxsize=4096)
+def _two_values_p(smallest: float, sizes: tuple[int, ...], reference: tuple[float, ...]) -> float:
+    """Sum the probabilities of all sequences of labels that reach so small a scaled p."""
+    continuing = np.ones(1)
+    before = 0
+    reached = 0.0
+    for size in sizes:
+        continuing = np.convolve(continuing, _two_values(size - before, reference).probabilities)
+        before = size
+        if size:
+            limit = smallest * level_share(size, sizes[-1]) * (1 + TOLERANCE)
+            rejected = _two_values(size, reference).p_values <= limit
+            reached += float(continuing[rejected].sum())
+            continuing[rejected] = 0.0
+    return min(reached, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class TwoValues:
+    """Sets of n images on an axis with two values, by the number of images of the first value.
+
+    Attributes
+    ----------
+    probabilities : array, (n + 1,)
+        Probabilities of the sets if the model has the reference shares.
+    p_values : array, (n + 1,)
+        p-values of the sets.
+    """
+
+    probabilities: Floats
+    p_values: Floats
+
+
+@lru_cache(maxsize=1024)
+def _two_values(n: int, reference: tuple[float, ...]) -> TwoValues:
+    """Return the possible sets of n images on an axis with two values."""
+    first = np.arange(n + 1.0)
+    counts = np.stack([first, n - first], axis=1)
+    expected, law = _law(n, reference, None)
+    return TwoValues(
+        probabilities=multinomial_probabilities(counts, np.array(reference)),
+        p_values=law.p(pearson(counts, expected))[0],
+    )
+
+
 @lru_cache(maxsize=256)
 def _smallest_p_law(
     sizes: tuple[int, ...], reference: tuple[float, ...], key: bytes | None
 ) -> NullLaw:
-    """Return the null distribution of -p, where p is the smallest p-value at any look."""
+    """Return the null distribution of -p, where p is the smallest scaled p at any look."""
     values = len(reference)
     rng = np.random.default_rng([*sizes, values])
     errors = None
@@ -150,24 +247,36 @@ def _smallest_p_law(
         drawn = np.einsum("k,dkl->dl", reference, errors.drawn(PATHS, values))
         shares = drawn / drawn.sum(axis=1, keepdims=True)
     counts = np.zeros((PATHS, values))
-    smallest = np.ones(PATHS)
+    smallest = np.full(PATHS, np.inf)
     before = 0
     for size in sizes:
         counts = counts + rng.multinomial(size - before, shares)
         before = size
         if size:
             expected, law = _law(size, reference, errors)
-            smallest = np.minimum(smallest, law.p(pearson(counts, expected))[0])
+            scaled = law.p(pearson(counts, expected))[0] / level_share(size, sizes[-1])
+            smallest = np.minimum(smallest, scaled)
     return NullLaw.simulated(-smallest)
+
+
+@lru_cache(maxsize=256)
+def _last_interval_error(sizes: tuple[int, ...], confidence: float) -> float:
+    """Return how often the interval at the last look may miss the true value."""
+    return float(np.quantile(_smallest_normal_p(sizes, 1), 1 - confidence))
 
 
 @lru_cache(maxsize=32)
 def _smallest_normal_p(sizes: tuple[int, ...], components: int) -> Floats:
-    """Simulate means of normal vectors, and return the sorted smallest p-values over all looks."""
+    """Simulate means of normal vectors, and return the sorted smallest scaled p of all looks."""
     rng = np.random.default_rng(sizes)
     steps = np.diff(np.array([0, *sizes]))
     squared = np.zeros((10 * PATHS, len(sizes)))
     for _ in range(components):
         sums = np.cumsum(rng.normal(size=squared.shape) * np.sqrt(steps), axis=1)
         squared += sums**2 / np.array(sizes)
-    return np.sort(chi2_sf(squared.max(axis=1), components))
+    lengths = np.sqrt(squared)
+    # interpolation is much faster than a p-value for each length, with an error of about 1e-6 * p
+    grid = np.linspace(0, lengths.max(), 2_000)
+    p_values = np.exp(np.interp(lengths, grid, np.log(chi2_sf(grid**2, components))))
+    shares = [level_share(size, sizes[-1]) for size in sizes]
+    return np.sort((p_values / np.array(shares)).min(axis=1))

@@ -72,9 +72,9 @@ def test_a_verdict_stays_after_further_images() -> None:
     shares = sequential_shares(reading("m" * 12 + "f" * 12), Scoring("none", draws=100), 48)
     assert shares is not None
     assert shares.verdict is not None
-    smallest = min(shares.verdict.looks)
-    assert shares.verdict.looks.index(smallest) == 1
-    assert shares.verdict.p == sequential_p(smallest, looks(48), (0.5, 0.5)) < 0.05
+    p_values = shares.verdict.looks
+    assert p_values.index(min(p_values)) == 1
+    assert shares.verdict.p == sequential_p(p_values[:2], looks(48), (0.5, 0.5)) < 0.05
 
 
 def test_the_preview_names_the_rule_and_bounds_the_images() -> None:

@@ -179,8 +179,7 @@ class PairedTrial:
 
     def p(self, p_values: Sequence[float]) -> float:
         """Combine the p-values of the looks so far into the sequential p."""
-        smallest = min(p_values, default=1.0)
-        return paired_sequential_p(smallest, self._sizes, len(self._axis.values))
+        return paired_sequential_p(p_values, self._sizes, len(self._axis.values))
 
 
 def paired_verdicts(
@@ -221,7 +220,7 @@ def _verdict(
     p_values = trial.look_p_values()
     p = trial.p(p_values)
     pairs = trial.at(images)
-    confidence = look_confidence(looks(plan.images), plan.confidence)
+    confidence = look_confidence(looks(plan.images), plan.confidence, images)
     differences: dict[str, E] = {}
     for place, value in enumerate(axis.values):
         if pairs is None:

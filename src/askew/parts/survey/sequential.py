@@ -104,8 +104,7 @@ class Trial:
 
     def p(self, p_values: Sequence[float]) -> float:
         """Return the sequential p-value over all looks so far."""
-        smallest = min(p_values, default=1.0)
-        return sequential_p(smallest, self._sizes, self._reference, self._errors)
+        return sequential_p(p_values, self._sizes, self._reference, self._errors)
 
 
 def over_all_looks(score: Estimate, level: float, p: float | None) -> Estimate:
@@ -149,7 +148,7 @@ def sequential_entry(
     most
         Largest number of images.
     """
-    confidence = look_confidence(looks(most), scoring.level)
+    confidence = look_confidence(looks(most), scoring.level, len(observed.pictures))
     entry = shares(observed, axis, prompt, replace(scoring, level=confidence), known_errors)
     if entry.verdict is None:
         return entry
