@@ -83,11 +83,14 @@ def test_a_study_is_extended_while_it_is_served(
     assert run(["study", "extend", study]) == 2
     assert "60 of 60 answers are missing, from r001, r002 and r003" in lines_of(capsys)
     token = links_of(pilot)["r001"]
-    for rater in pilot.raters():
-        pilot.consent(rater.id)
     with served(pilot) as client:
+        announcement = b"Your link may show more questions later."
+        assert announcement in client.get(f"/s/{token}").body
+        for rater in pilot.raters():
+            pilot.consent(rater.id)
         answer_all(pilot)
         assert client.get(f"/s/{token}").headers["location"] == f"/s/{token}/done"
+        assert announcement in client.get(f"/s/{token}/done").body
         before = content_of(pilot.path)
         assert run(["study", "extend", study, "--dry-run"]) == 0
         planned = lines_of(capsys)
@@ -98,14 +101,16 @@ def test_a_study_is_extended_while_it_is_served(
         location = client.get(f"/s/{token}").headers["location"]
         assert location.rpartition("/")[2] not in pilot.items
         assert client.get(location).status == 200
-    after = content_of(pilot.path)
+        after = content_of(pilot.path)
+        answer_all(StudyFolder.opened(pilot.path))
+        assert announcement not in client.get(f"/s/{token}/done").body
     assert {name: after[name] for name in before if "raters" not in name} == {
         name: data for name, data in before.items() if "raters" not in name
     }
     assert run(["study", "extend", study]) == 2
     assert "already has a second stage" in lines_of(capsys)
 
-    folder = answer_all(StudyFolder.opened(pilot.path))
+    folder = StudyFolder.opened(pilot.path)
     second = [item for item in folder.second_items if item.role == "item"]
     assert len({item.images[0] for item in folder.items.values() if item.role == "item"}) == (
         20 + len(second)
@@ -174,6 +179,7 @@ def test_a_pilot_needs_a_label_study_with_a_precision(
         (["rate", "--pilot", "50"], "--pilot applies only to label studies"),
         (["label", "--pilot", "50", "--images", "9"], "Use --precision with --pilot"),
         (["label", "--pilot", "3"], "--pilot is 3; it must be 10 or more"),
+        (["label", "--pilot", "10", "--from", str(audit)], "share images"),
     ):
         assert run(["study", "new", *options, *more]) == 2
         assert message in lines_of(capsys)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from askew.errors import UnknownName, UsageError
-from askew.pages.words import axis_label, perceived, plural, reads_appearance
+from askew.pages.words import axis_label, listing, perceived, plural, reads_appearance
 from askew.people.folder import StudyFolder
 from askew.people.new import (
     StudyContent,
@@ -156,6 +156,11 @@ def _pilots(
     assert design.precision is not None
     samples = []
     by_source = grouped(frame, lambda entry: entry.source)
+    if len({entry.id for entry in frame}) < len(frame):
+        raise UsageError(
+            f"the runs {listing(runs)} share images, so their samples are not independent. Make a "
+            "separate study for each run, or leave out --pilot"
+        )
     for axis in axes:
         for source, entries in by_source.items():
             seed = derived_seed(design.seed, axis.name, str(source), "pilot")

@@ -53,7 +53,7 @@ def consent(state: StudyState, progress: Progress, token: str) -> str:
     questions = plural(len(progress.rater.items), "question")
     facts = (
         ("What it is about", plan.purpose),
-        ("What you do", f"{plan.instruction} There are {questions}."),
+        ("What you do", f"{plan.instruction} There are {questions}.{_further(state)}"),
         (
             "What is stored",
             "Your answers, and the time in seconds that you took for each answer. The study does not "
@@ -208,9 +208,16 @@ def done(state: StudyState, progress: Progress, token: str) -> str:
     return document(
         state.plan.title,
         tag("h1", "Thank you"),
-        tag("p", "All your answers are stored. You can close this page."),
+        tag("p", f"All your answers are stored. You can close this page.{_further(state)}"),
         _links(progress, token, None),
     )
+
+
+def _further(state: StudyState) -> str:
+    """Return a sentence that announces a second stage; empty if there is none."""
+    if state.plan.pilot is None or state.folder.second_items:
+        return ""
+    return " Your link may show more questions later."
 
 
 def withdrawal(plan: StudyPlan, token: str) -> str:
