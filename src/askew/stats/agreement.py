@@ -204,8 +204,8 @@ def _coincidences(answered: NDArray[np.bool_], of_raters: Floats, of_items: Floa
     """Count, for each pair of values, how often two raters give these two values to the same item.
 
     The counts are weighted by rater and item, and have the shape (draws, values, values). An item
-    whose ratings have the total weight m contributes a total of m to the counts, which is divided
-    equally among all pairs of different raters.
+    whose ratings have the total weight m contributes a total of m to the counts. This total is
+    divided equally among all pairs of different raters.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def _resampled_units(over: Resampled, raters: int) -> str:
 
 
 def _unit_weights(count: int, draws: int, rng: Generator, *, drawn: bool) -> Floats:
-    """Return how often each rater or item occurs in each draw; once if `drawn` is False."""
+    """Return the number of times each rater or item occurs in each draw (1 if `drawn` is False)."""
     if not drawn:
         return np.ones((draws, count))
     return rng.multinomial(count, np.full(count, 1 / count), size=draws).astype(float)

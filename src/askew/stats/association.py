@@ -242,7 +242,7 @@ def _normalized_root(spread: ArrayLike, most_skewed: float) -> Floats:
 def corrupt(
     answers: ArrayLike, vocabulary_sizes: ArrayLike, rate: ArrayLike, *, rng: np.random.Generator
 ) -> Codes:
-    """Replace each answer, with probability `rate`, with a different answer chosen at random.
+    """With probability `rate`, replace each answer with a different answer chosen at random.
 
     Parameters
     ----------

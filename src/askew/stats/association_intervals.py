@@ -126,7 +126,8 @@ class AssociationParts:
     interval_name : str
         Name of the interval method.
     for_low, for_mark, for_high : NoisyScores
-        Stretched scores from which low ends, debiased values and high ends are computed.
+        Stretched scores from which the low ends, the debiased values and the high ends,
+        respectively, are computed.
     null : array, (draws, K)
         CAS in samples from the null distribution.
     """
@@ -328,7 +329,7 @@ def _joint_errors(shifts: Sequence[ConceptShift], sets: Sequence[Floats], level:
 
 
 def _slope_ratio(scores: Floats, intervals: Sequence[CasInterval]) -> float:
-    """Return the factor c, at least 1, as defined in the module's docstring.
+    """Return the factor c (at least 1), as defined in the module's docstring.
 
     c is the difference between two population scores divided by the difference between the
     corresponding plug-in scores.

@@ -12,7 +12,7 @@ The studio is a simulated text-to-image model with known shares. If predictions 
 these exact shares and up to four axes are mitigated, the mean prediction differs from the truth by
 .003 or less.
 
-Deviations and sensitivities are debiased for the number of images, as in `sensitivity`. A sum of
+Deviations and sensitivities are corrected for small-sample bias, as in `sensitivity`. A sum of
 several sensitivities of an axis y has a large sampling error, because each sensitivity contains the
 error of d_y. So askew *pools* the effects of an axis on other axes. It models the effects for all
 pairs of different axes as draws from a normal distribution with mean 0 and variance tau². tau² is
@@ -20,9 +20,9 @@ the observed variance of the effects minus their mean sampling variance. Let d_y
 of y after x is mitigated. The pooled d_y is the mean of d_y and all d_y(x), weighted by precision.
 Each effect is multiplied by tau² / (tau² + its variance).
 
-In tests with the studio, pooled effects led to better choices of two to four axes. The deviation
-that remained after mitigation was .003 to .016 lower than for axes chosen without pooling. The
-standard deviation of the prediction's error was half as large as without pooling.
+In tests with the studio, pooling led to better choices when two to four axes were selected. The
+deviation that remained after mitigation was .003 to .016 lower than for axes chosen without
+pooling. The standard deviation of the prediction error was half as large as without pooling.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,8 +54,8 @@ class AffectedAxis:
         Number of baseline images that are labeled with each value.
     stated : sequence of array, (K, m)
         An array for each candidate. Row k contains the label counts for images whose prompts state
-        value k of the candidate. Each column belongs to a value of this axis. This axis may itself
-        be one of the candidates.
+        value k of the candidate. Each column corresponds to a value of this axis. This axis may
+        itself be one of the candidates.
     reference : array, (m,)
         Reference shares of the axis.
     distance : str
@@ -81,7 +81,7 @@ class Deviations(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AxisEffects:
-    """Deviations of all axes, and the effect on each deviation when a candidate axis is mitigated.
+    """Deviations of all axes, and the effect of mitigating each candidate axis on each deviation.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class AxisEffects:
     sensitivities : array, (..., candidates, axes)
         Intersectional Sensitivity of each axis to each candidate.
     mitigated : array, (..., candidates)
-        Deviation of each candidate after this candidate is mitigated.
+        Deviation of each candidate after that candidate is mitigated.
     places : sequence of int
         Index of each candidate in the list of axes.
     weights : array, (axes,)
@@ -142,7 +142,8 @@ class Pooling:
     deviations : array, (axes,)
         Sampling variance of each axis's deviation without mitigation.
     after : array, (candidates, axes)
-        Sampling variance of each axis's deviation after each candidate is mitigated.
+        For each candidate, sampling variance of each axis's deviation after that candidate is
+        mitigated.
     effects : float
         tau², the variance of the true effects on other axes.
     """
@@ -173,7 +174,7 @@ class Pooling:
     def pooled(self, effects: AxisEffects) -> AxisEffects:
         """Return the effects after pooling the effects of each candidate on other axes.
 
-        The effect of a candidate on itself is not pooled, but recomputed from the pooled deviation.
+        The effect of a candidate on itself is not pooled but recomputed from the pooled deviation.
 
         Parameters
         ----------
@@ -220,7 +221,7 @@ class EffectCounts:
     weights: Floats
 
     def corrected(self) -> AxisEffects:
-        """Estimate the effects, and correct them for the bias that small samples cause."""
+        """Estimate the effects, corrected for small-sample bias."""
         return self._effects([self._corrected_deviations(axis) for axis in self.axes])
 
     def sampled(self, draws: int, rng: np.random.Generator) -> AxisEffects:
@@ -331,7 +332,7 @@ class _Gaps:
 
     @property
     def corrected_deviation(self) -> Floats:
-        """Deviation of the shares, corrected for the bias that small samples cause.
+        """Deviation of the shares, corrected for small-sample bias.
 
         It may be negative.
         """

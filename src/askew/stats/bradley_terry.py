@@ -1,7 +1,7 @@
-"""Estimate the strengths of things that people compare in pairs (Bradley and Terry 1952).
+"""Estimate the strengths of items that people compare in pairs (Bradley and Terry 1952).
 
-Thing i is preferred to thing j with probability p_i / (p_i + p_j). A tie counts as half a preference
-for each of the two things. askew maximizes the likelihood with the algorithm of Hunter (2004). The
+Item i is preferred to item j with probability p_i / (p_i + p_j). A tie counts as half a preference
+for each of the two items. askew maximizes the likelihood with the algorithm of Hunter (2004). The
 strengths are the logarithms of p, shifted so that their mean is 0.
 """
 
@@ -19,17 +19,17 @@ TOLERANCE = 1e-9
 PSEUDO_COUNT = 0.1
 """Number of preferences that are added to each compared pair in each direction.
 
-This addition keeps the strength of a thing that always wins finite.
+This addition keeps the strength finite for an item that always wins.
 """
 
 
 def strengths(wins: ArrayLike) -> Floats:
-    """Estimate the strengths of things from one or more tables of preferences.
+    """Estimate the strengths of items from one or more tables of preferences.
 
     Parameters
     ----------
-    wins : array, (..., things, things)
-        Number of times that the thing in the row was preferred to the thing in the column.
+    wins : array, (..., items, items)
+        Number of times that the item in the row was preferred to the item in the column.
     """
     counts = np.asarray(wins, dtype=float)
     compared = counts + np.swapaxes(counts, -1, -2)
@@ -54,11 +54,11 @@ def strengths(wins: ArrayLike) -> Floats:
 def strength_estimates(
     wins: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> tuple[Estimate, ...]:
-    """Estimate the strengths of things, with intervals from a bootstrap over raters.
+    """Estimate the strengths of items, with intervals from a bootstrap over raters.
 
     Parameters
     ----------
-    wins : array, (raters, things, things)
+    wins : array, (raters, items, items)
         Preferences of each rater, as in `strengths`.
     rng
         Random generator for the resamples.

@@ -25,7 +25,7 @@ from askew.stats.shares import share_intervals
 from askew.types import Estimate
 
 UNDECIDED = 0.5
-"""Expected association if the decisions of a classifier do not depend on the group."""
+"""Expected association if a classifier's decisions do not depend on the group."""
 
 
 def pair_decisions(errors: ArrayLike, pairs: Sequence[tuple[int, int]]) -> Floats:
@@ -68,8 +68,8 @@ def hits(errors: ArrayLike, true: int) -> Floats:
     Returns
     -------
     array, (images, 1)
-        Hits: 1 if only the true class has the smallest error, NaN if another class has the same
-        smallest error, and 0 if another class has a smaller error.
+        Hits: 1 if only the true class has the smallest error, NaN if it ties with another class,
+        and 0 if another class has a smaller error.
     """
     means = _checked(errors).mean(axis=2)
     least = np.nanmin(means, axis=1)

@@ -34,7 +34,7 @@ BATCH_OF_DRAWS = 1000
 
 
 def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Estimate the share of members in which an event happened, in [0, 1].
+    """Estimate the share of members in which an event occurred, in [0, 1].
 
     The interval is a Wilson interval at the effective sample size, which is the number of members
     divided by the design effect. The design effect is the variance of the share divided by the
@@ -46,7 +46,7 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
     Parameters
     ----------
     happened : array, (clusters, members)
-        Events: 1 if the event happened in the member, 0 if not, NaN if the member has no answer.
+        Events: 1 if the event occurred for the member, 0 if not, NaN if the member has no answer.
     level
         Confidence level of the interval, in (0, 1).
     """

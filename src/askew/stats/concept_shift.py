@@ -8,11 +8,10 @@ concepts. The data reveal this distribution only in part. So askew computes each
 for the least favorable case:
 
 - High end, path "sparse": the difference is limited to as few concepts as possible. Along the path,
-concepts
-  start to differ in order of decreasing z-value.
+  concepts start to differ in order of decreasing z-value.
 - Low end, path "dense": the difference is spread over all concepts. Concepts that clearly differ
-  keep their observed difference, and all other differences are scaled. Beyond the observed
-  difference, the difference in each concept grows by the same number of standard errors.
+  keep their observed difference; the differences of all other concepts are scaled. Beyond the
+  observed difference, the difference in each concept grows by the same number of standard errors.
 
 askew rejects a population on a path if less than a fraction (1 - level) / 2 of its samples would
 have a CAS as extreme as the observed CAS. If a concept does not differ between the populations at
@@ -212,11 +211,11 @@ class ConceptShift:
         )
 
     def _rare_end(self, level: float) -> float:
-        """Return a high end for sets that share fewer than `FEW` occurrences; 0 for all other sets.
+        """Return the high end for sets that share fewer than `FEW` occurrences; 0 for other sets.
 
-        Resampling cannot show how many more occurrences sets with so few of them could share. So
-        the high end comes from a Clopper-Pearson interval, in which each image of the smaller set
-        is a trial and each shared occurrence is a success.
+        If the sets share so few occurrences, resampling cannot show how many more they could share.
+        So the high end comes from a Clopper-Pearson interval, in which each image of the smaller
+        set is a trial and each shared occurrence is a success.
         """
         mass = float(self.total.sum())
         unit = float(self.total.max())
@@ -268,7 +267,7 @@ def concept_shift(
 
 
 def _population_score(score: float, quantile: Floats, scores: Floats) -> float:
-    """Return the population CAS whose samples have the observed score as the given quantile."""
+    """Return the population CAS for which this quantile of the samples is the observed score."""
     return float(np.interp(score, quantile[::-1], scores[::-1]))
 
 

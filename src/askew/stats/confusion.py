@@ -2,7 +2,7 @@
 
 The matrix R contains the probabilities P(answer | true value). If the true shares are s, the
 expected shares of the answers are s @ R. So askew multiplies the observed shares of the answers by
-the inverse of R. By chance, corrected shares may be negative. askew converts them to valid shares
+the inverse of R. Corrected shares may be negative by chance. askew converts them to valid shares
 (`ReadingErrors.shares`) only where it needs a population to draw from.
 
 R has a sampling error, too. askew includes this error as a variance or, when it simulates answers,
@@ -126,7 +126,7 @@ class ReadingErrors:
 
 
 def form_variances(answered: Floats, coefficients: Floats) -> Floats:
-    """Return, for each linear form, the variance that the answer about one image contributes.
+    """Return, for each linear form, the variance that a single image's answer contributes.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def corrected_share_intervals(
 def compatible_shares(counts: Floats, draws: int, rng: Generator) -> Floats:
     """Draw distributions that are compatible with the observed counts.
 
-    The distributions vary as much as the shares in samples of the same size.
+    The distributions vary as much as shares in samples of the same size.
     """
     shares = normalised(counts + PSEUDO_COUNT / len(counts))
     return np.asarray(rng.dirichlet(shares * max(counts.sum() - 1, 1), size=draws))

@@ -109,7 +109,7 @@ def chi_square(
     threshold
         Significance threshold that the caller applies to p.
     first_draws
-        Number of permutations in the first round. More permutations follow until a 99.9 %
+        Number of permutations in the first round. Permutations are added until a 99.9 %
         Clopper-Pearson interval for p no longer includes `threshold`.
     max_draws
         Maximum number of permutations.
@@ -278,7 +278,7 @@ def chi_squares_together(
     """Test each table as in `chi_squares`, but draw the permutations for all tables together.
 
     This takes less time if there are many tables and few draws. The results have the same
-    distribution as in `chi_squares`, but the draws for one table depend on all other tables.
+    distribution as in `chi_squares`, but the draws for one table depend on all the other tables.
 
     Parameters
     ----------
@@ -457,7 +457,7 @@ def raked(table: ArrayLike, like: ArrayLike) -> Floats:
 
 
 def _pearson(counts: Floats | NDArray[np.int64], weights: Floats, n: ArrayLike) -> Floats:
-    """Return Pearson's chi-squared statistic of each table, which counts n images.
+    """Return Pearson's chi-squared statistic for each table of n images.
 
     The weight of each cell is 1 / its expected count.
     """
@@ -466,7 +466,7 @@ def _pearson(counts: Floats | NDArray[np.int64], weights: Floats, n: ArrayLike) 
 
 
 def _with_margins(rows: Floats, columns: Floats, size: int, rng: Generator) -> NDArray[np.int64]:
-    """Draw random tables with the given row and column sums, as random permutations of images do.
+    """Draw random tables with the given row and column sums, like random permutations of images.
 
     The result has the shape (..., size, K, m). For a single table, `rows` has the shape (K,) and
     `columns` has the shape (m,). For several tables, the shapes are (tables, 1, K) and (tables, 1,

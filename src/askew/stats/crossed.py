@@ -1,8 +1,8 @@
-"""Estimate rates from judgments that several raters made about several things.
+"""Estimate rates from judgments that several raters made about several items.
 
-Both the raters and the things are samples from larger populations. Judgments by the same rater are
-not independent, and neither are judgments about the same thing. The variance of a rate is therefore
-clustered by rater and by thing (Cameron, Gelbach and Miller 2011).
+Both the raters and the items are samples from larger populations. Judgments by the same rater are
+not independent, and neither are judgments about the same item. The variance of a rate is therefore
+clustered by rater and by item (Cameron, Gelbach and Miller 2011).
 """
 
 import math
@@ -17,29 +17,29 @@ from askew.stats.shares import wilson
 from askew.types import Estimate
 
 ASSUMED_SHARE = 0.8
-ASSUMED_THING_CORRELATION = 0.1
+ASSUMED_ITEM_CORRELATION = 0.1
 ASSUMED_RATER_CORRELATION = 0.05
 """Rate and correlations that askew assumes when it plans a study.
 
-The correlations are those between judgments about the same thing, and between judgments by the same
+The correlations are those between judgments about the same item, and between judgments by the same
 rater.
 """
 
 
 def crossed_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Estimate the share of judgments in which an event happened, in [0, 1].
+    """Estimate the share of judgments in which an event occurred, in [0, 1].
 
     The interval is a Wilson interval at the effective sample size, which is the number of judgments
-    divided by the design effect. The design effect is at least 1. With few raters or things, the
+    divided by the design effect. The design effect is at least 1. With few raters or items, the
     effective sample size is reduced further, because Student's t with Satterthwaite's degrees of
     freedom replaces the normal quantile. If all judgments are equal, the effective sample size is
-    the number of things.
+    the number of items.
 
     Parameters
     ----------
-    happened : array, (raters, things, members)
-        Judgments: 1 if the event happened, 0 if not, NaN if there is no judgment. A rater judges
-        all members of a thing together.
+    happened : array, (raters, items, members)
+        Judgments: 1 if the event occurred, 0 if not, NaN if there is no judgment. A rater judges
+        all members of an item together.
     level
         Confidence level of the interval, in (0, 1).
 
@@ -69,58 +69,58 @@ def _effective(x: Floats, share: float, level: float) -> float:
     """Return the effective sample size: the equivalent number of independent judgments."""
     n = int((~np.isnan(x)).sum())
     judged = np.any(~np.isnan(x), axis=2)
-    things = int(np.any(judged, axis=0).sum())
+    items = int(np.any(judged, axis=0).sum())
     raters = int(np.any(judged, axis=1).sum())
-    if things == 1:
+    if items == 1:
         return 1.0
     if share in (0.0, 1.0):
-        return float(things)
+        return float(items)
     errors = np.nansum(x - share, axis=2)
-    by_thing = things / (things - 1) * float((errors.sum(axis=0) ** 2).sum())
+    by_item = items / (items - 1) * float((errors.sum(axis=0) ** 2).sum())
     by_rater = 0.0
     if raters > 1:
         clustered = float((errors.sum(axis=1) ** 2).sum() - (errors**2).sum())
         by_rater = raters / (raters - 1) * max(clustered, 0.0)
-    freedom = _freedom(by_thing, things, by_rater, raters)
-    effect = max((by_thing + by_rater) / (n * share * (1 - share)), 1.0)
+    freedom = _freedom(by_item, items, by_rater, raters)
+    effect = max((by_item + by_rater) / (n * share * (1 - share)), 1.0)
     stretch = student_isf(tail(level), freedom) / normal_isf(tail(level))
     return float(n / effect / stretch**2)
 
 
-def _freedom(by_thing: float, things: int, by_rater: float, raters: int) -> float:
+def _freedom(by_item: float, items: int, by_rater: float, raters: int) -> float:
     """Return Satterthwaite's degrees of freedom for the sum of two variances.
 
-    If all things and all raters have the same mean judgment, both variances are 0. The function then
+    If all items and all raters have the same mean judgment, both variances are 0. The function then
     returns the smallest possible degrees of freedom.
     """
-    squares = by_thing**2 / (things - 1) + by_rater**2 / max(raters - 1, 1)
+    squares = by_item**2 / (items - 1) + by_rater**2 / max(raters - 1, 1)
     if squares == 0:
-        return float(min(things - 1, max(raters - 1, 1)))
-    return (by_thing + by_rater) ** 2 / squares
+        return float(min(items - 1, max(raters - 1, 1)))
+    return (by_item + by_rater) ** 2 / squares
 
 
 def rate_half_width(
-    things: int, members: int, per_thing: int, raters: int, level: float = 0.95
+    items: int, members: int, per_item: int, raters: int, level: float = 0.95
 ) -> float:
     """Return the expected half-width of the interval for a rate of .8.
 
-    The assumed correlation is .1 between judgments about the same thing, and .05 between judgments
+    The assumed correlation is .1 between judgments about the same item, and .05 between judgments
     by the same rater.
 
     Parameters
     ----------
-    things, members
-        Number of things, and number of members of each thing.
-    per_thing
-        Number of raters who judge each thing.
+    items, members
+        Number of items, and number of members of each item.
+    per_item
+        Number of raters who judge each item.
     raters
         Number of raters.
     level
         Confidence level of the interval, in (0, 1).
     """
-    judgments = things * members * per_thing
-    rest = 1 - ASSUMED_THING_CORRELATION - ASSUMED_RATER_CORRELATION
+    judgments = items * members * per_item
+    rest = 1 - ASSUMED_ITEM_CORRELATION - ASSUMED_RATER_CORRELATION
     share = rest / judgments
-    share += ASSUMED_THING_CORRELATION / things + ASSUMED_RATER_CORRELATION / raters
+    share += ASSUMED_ITEM_CORRELATION / items + ASSUMED_RATER_CORRELATION / raters
     variance = ASSUMED_SHARE * (1 - ASSUMED_SHARE) * share
     return normal_isf(tail(level)) * math.sqrt(variance)

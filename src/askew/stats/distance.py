@@ -34,8 +34,8 @@ def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
 def total_variation(p: ArrayLike, q: ArrayLike) -> Floats:
     """Compute the total variation distance, which is half the sum of |p - q|, in [0, 1].
 
-    This distance is for values without an order. It is the share of images that would have to
-    change their value to turn p into q.
+    This distance is for values without an order. It is the share of images whose value would have
+    to change to turn p into q.
     """
     p, q = distributions(p, q)
     return np.asarray(np.abs(p - q).sum(axis=-1) / 2)[()]
@@ -77,14 +77,14 @@ CHOICES: Mapping[str, str] = {
     "nominal": "total_variation",
     "values": "values",
 }
-"""Name of the distance in `DISTANCES` for each value that a user can choose, except "auto".
+"""Name in `DISTANCES` for each distance that a user can choose, except "auto".
 
 With "auto", the scale of the axis determines the distance.
 """
 
 
 def distance_for(choice: str, scale: Scale) -> str:
-    """Return the name, in `DISTANCES`, of the distance for a user's choice and an axis's scale.
+    """Return the name in `DISTANCES` that results from a user's choice and an axis's scale.
 
     The possible choices are auto, ordinal, nominal and values.
     """
@@ -95,8 +95,8 @@ def distance_for(choice: str, scale: Scale) -> str:
 def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
     """Express a distance as a weighted sum of absolute values of linear forms.
 
-    d(p, q) = weight * sum over rows f of |f · (p - q)|. Each form f adds up some of the shares, so
-    its value is a share, too. For the distance "values", the equation holds because q is always
+    d(p, q) = weight * sum over rows f of |f · (p - q)|. Each form f sums some of the shares, so its
+    value is also a share. For the distance "values", the equation holds because q is always
     uniform.
 
     Parameters
@@ -197,9 +197,8 @@ def expected_distance(n: int, reference: ArrayLike, distance: str = "total_varia
     """Compute the exact mean distance between the reference and n images drawn from the reference.
 
     This is the mean distance for n images of an unbiased model. Let X be the counts of the values
-    in these images. A distance is a weighted sum of |f · (X / n - reference)| over forms f that add
-    up shares (`linear_forms`). So f · X is binomial, with n trials and the probability f ·
-    reference.
+    in these images. A distance is a weighted sum of |f · (X / n - reference)| over forms f that sum
+    shares (`linear_forms`). So f · X is binomial, with n trials and the probability f · reference.
 
     Parameters
     ----------

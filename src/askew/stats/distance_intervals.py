@@ -9,18 +9,19 @@ reference, and the data reveal this only in part. So askew computes each end of 
 least favorable case:
 
 - Low end: as few values as possible differ from the reference (`sparse`). All other values have
-  their reference shares. The excess that a value adds is largest at its reference share. At the
-  level `POINT`, the low end is the debiased distance. The debiased distance is 0 for half of all
-  samples from a fair population.
-- High end: beyond the observed shares, more and more images show the values that are clearly in
-  excess (`outward`). All other values fall below their reference shares, where they add no excess.
+  their reference shares. A value adds most to the excess when its share equals its reference share.
+  At the level `POINT`, the low end is the debiased distance. The debiased distance is 0 for half of
+  all samples from a fair population.
+- High end: the path (`outward`) continues beyond the observed shares, with more and more images
+  that show the values clearly in excess. All other values fall below their reference shares, where
+  they add no excess.
 
-Both paths start at the reference, so the interval excludes 0 only if the observed data are rare for
-a fair population. For the upper limit of the interval, the rate at which the test rejects a
-candidate population is compared with the rate at which it rejects the reference (as in the CLs
-method of particle physics). An observed distance may be smaller than almost all distances of fair
-samples. The test would then reject all populations, and the interval would be empty. So askew
-replaces such a distance with a low quantile of the distances of fair samples.
+Both paths start at the reference, so the interval excludes 0 only if the observed data would be
+rare under a fair population. For the upper limit of the interval, the rate at which the test
+rejects a candidate population is compared with the rate at which it rejects the reference (as in
+the CLs method of particle physics). An observed distance may be smaller than almost all distances
+of fair samples. The test would then reject all populations, and the interval would be empty. So
+askew replaces such a distance with a low quantile of the distances of fair samples.
 
 All functions accept one array of shares, or several arrays that are stacked along leading axes.
 Samples may come from tables of random numbers (`common_draws`).
@@ -36,12 +37,12 @@ from askew.stats.distance import Distance, normalised
 from askew.stats.intervals import POINT, TOLERANCE, Floats, first_accepted, tail
 
 PSEUDO_PICTURES = 0.5
-"""Number of pseudo-images with the reference shares that are added to the observed images.
+"""Number of pseudo-images, distributed like the reference, that are added to the observed images.
 
-The path `outward` changes direction at the shares that result from this addition.
+The path `outward` changes direction at the shares that include these pseudo-images.
 """
 PSEUDO_IMAGES = 1.0
-"""Number of pseudo-images that are added to a reference set, spread uniformly over the values."""
+"""Number of pseudo-images that are added to a reference set and spread evenly over the values."""
 CLEAR_Z = 1.0
 """A value is clearly over-represented if its share is this many standard errors above its
 reference."""
@@ -152,7 +153,7 @@ class ObservedDistances:
         Observed distances. If a distance is below a low quantile of fair samples, this quantile
         replaces it.
     below_if_fair : array, (...)
-        Share of fair samples whose distance is smaller than the observed distance.
+        Share of fair samples whose distance is below the observed distance.
     """
 
     distances: Floats
@@ -177,7 +178,7 @@ class SampledShares:
         Observed distance, if it differs from the distance between `shares` and `reference`. Shares
         that are corrected for labeling errors may be negative; `shares` then contains 0 instead. If
         the reference was computed from images, `reference` includes pseudo-images. `uncut` is the
-        distance without these two changes.
+        distance before these two changes.
     standard_errors : array, (..., K), optional
         Standard errors of shares that are corrected for labeling errors.
     """
@@ -202,7 +203,7 @@ class SampledShares:
         """Draw samples from one population, and return the distance of each sample.
 
         The distances from the reference have the shape (draws,). Each sample has as many images as
-        were observed.
+        the observed set.
         """
         counts = rng.multinomial(self.pictures, population, size=draws)
         return np.asarray(self.measure(counts, self.reference))
@@ -251,7 +252,7 @@ class SampledShares:
         return ObservedDistances(distances=distances, below_if_fair=_share_below(fair, distances))
 
     def sparse(self) -> Path:
-        """Return the path on which values deviate from the reference, largest z-value first.
+        """Return the path on which values leave their reference in order of decreasing z-value.
 
         The path starts at the reference (t = 0) and ends at the observed shares (t = 1).
         """
@@ -343,7 +344,7 @@ def _low_ends(
 
 
 def _share_below(distances: Floats, observed: Floats) -> Floats:
-    """Return the share of `distances` that are below the observed distance. Ties count half."""
+    """Return the share of `distances` below the observed distance. Ties count half."""
     gap = distances - np.asarray(observed)[..., None]
     below = (-gap > TOLERANCE).sum(axis=-1) / gap.shape[-1]
     above = (gap > TOLERANCE).sum(axis=-1) / gap.shape[-1]

@@ -1,9 +1,9 @@
 """Probability distributions of common tests and intervals, computed with `scipy.special`.
 
 `scipy.stats` has the same functions, but importing it takes about a second of CPU time in every
-command. Therefore only rare tests import it. The functions have the names that SciPy uses: `cdf` is
-the probability of values up to x, `sf` (survival function) is the probability of values above x, and
-`isf` is its inverse.
+command. Therefore, only rarely used tests import it. The functions have the names that SciPy uses:
+`cdf` is the probability of values up to x, `sf` (survival function) is the probability of values
+above x, and `isf` is its inverse.
 """
 
 import math
@@ -26,7 +26,7 @@ def normal_sf(x: float) -> float:
 
 
 def normal_isf(p: float) -> float:
-    """Return the number that a standard normal variable exceeds with probability p, in (0, 1)."""
+    """Return the value that a standard normal variable exceeds with probability p, in (0, 1)."""
     return float(-special.ndtri(p))
 
 
@@ -44,7 +44,7 @@ def student_sf(t: float, freedom: float) -> float:
 
 
 def student_isf(p: float, freedom: float) -> float:
-    """Return the number that Student's t exceeds with probability p.
+    """Return the value that Student's t exceeds with probability p.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def chi2_sf(x: ArrayLike, freedom: ArrayLike) -> Floats:
 
 
 def chi2_isf(p: float, freedom: float) -> float:
-    """Return the number that a chi-squared variable exceeds with probability p.
+    """Return the value that a chi-squared variable exceeds with probability p.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def binomial_pmf(successes: ArrayLike, n: ArrayLike, share: ArrayLike) -> Floats
     Parameters
     ----------
     successes : array
-        Whole numbers. Numbers outside of 0 to n have the probability 0.
+        Whole numbers. Numbers outside the range 0 to n have probability 0.
     n : array
         Numbers of trials.
     share : array

@@ -76,7 +76,7 @@ class ExchangeCounts:
     rest : array, (K,)
         For each value, total number of images without a partner in the two sets.
     sizes : tuple of int
-        Number of images in the first set, and in the second set.
+        Number of images in the first set and in the second set.
     rest_of_first
         Number of images without a partner in the first set.
     first : array, (K,)

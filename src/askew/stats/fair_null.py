@@ -27,7 +27,7 @@ from askew.stats.distributions import chi2_isf
 from askew.stats.intervals import Floats, bootstrap_weights
 
 CLEAR_DIFFERENCE = 0.05
-"""If the sets differ in a concept with p below this level, it keeps its frequency in each set."""
+"""A concept keeps its frequency in each set if the sets differ in it with p below this level."""
 
 
 def mixture_means(sets: Sequence[Floats], n: int, draws: int, rng: Generator) -> Floats:
@@ -86,7 +86,7 @@ def fair_histograms(
 
 
 def _clearly_different(sets: Sequence[Floats]) -> NDArray[np.bool_]:
-    """Return a mask that is True for each concept in which the sets significantly differ."""
+    """Return a mask that is True for each concept whose frequency clearly differs between sets."""
     pooled = np.concatenate(sets)
     means = np.stack([images.mean(axis=0) for images in sets])
     sizes = np.array([len(images) for images in sets])[:, None]

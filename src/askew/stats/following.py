@@ -4,13 +4,12 @@ A table counts images by requested value (rows) and label (columns). Images that
 request are on the diagonal. The tests answer two questions:
 
 1. Do more images follow their request than expected by chance? Under the null hypothesis, labels
-are independent of requests, so the test permutes the labels among the images. If r_v of n images
-are
-   requested to show value v and c_v are labeled v, the expected number on the diagonal is the sum
-   of r_v c_v / n over the values.
-2. Does a value have fewer labels than requests? For each requested value, an exact binomial test
-compares the share of its labels with its requested share times 1 - `LABEL_ERRORS`. Holm's method
-   corrects the p-values for the number of values.
+   are independent of requests, so the test permutes the labels among the images. If value v is
+   requested for r_v of n images and c_v images are labeled v, the expected number on the diagonal
+   is the sum of r_v c_v / n over the values.
+2. Does a value occur less often among the labels than among the requests? For each requested value,
+   an exact binomial test compares its share of the labels with its share of the requests,
+   multiplied by 1 - `LABEL_ERRORS`. Holm's method corrects the p-values for the number of values.
 """
 
 from dataclasses import dataclass
@@ -26,7 +25,10 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate
 
 LABEL_ERRORS = 0.05
-"""Assumed share of wrong labels. It keeps labeling errors from counting against a mitigation."""
+"""Assumed share of wrong labels.
+
+This allowance prevents labeling errors from counting against a mitigation.
+"""
 DRAWS = 9_999
 """Number of random permutations of the labels if there are more than two values."""
 
@@ -62,8 +64,8 @@ class Followed:
     def verdict(self) -> Verdict:
         """Answer to both questions.
 
-        If no labels could make the test significant, the verdict is "no_more_than_by_chance" only
-        if the observed share is below the share expected by chance.
+        If no assignment of labels could make the test significant, the verdict is
+        "no_more_than_by_chance" only if the observed share is below the share expected by chance.
         """
         if self.below_p < SIGNIFICANCE_LEVEL:
             return "less_than_by_chance"
@@ -119,7 +121,7 @@ def followed(table: ArrayLike, *, level: float = 0.95, missing: int = 0) -> Foll
 def _law(
     requested: NDArray[np.int64], labeled: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the possible numbers of images that follow their request, with null probabilities.
+    """Return the possible numbers of images that follow their request, with their probabilities.
 
     With two values, the probabilities are hypergeometric. With more values, they come from random
     permutations. In this case, the probabilities sum to less than 1, because the observed labels
@@ -142,7 +144,7 @@ def _law(
 
 
 def _tail(reached: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
-    """Return the tail probability, where the observed labels count as one more draw."""
+    """Return the tail probability, counting the observed labels as an additional draw."""
     unseen = max(1.0 - float(weights.sum()), 0.0)
     return min(float(weights[reached].sum()) + unseen, 1.0)
 
@@ -155,7 +157,7 @@ def _most(requested: NDArray[np.int64], labeled: NDArray[np.int64]) -> int:
 def _shortfalls(
     requested: NDArray[np.int64], labeled: NDArray[np.int64], n: int
 ) -> NDArray[np.float64]:
-    """Return, for each value, the p-value of a test for fewer labels than requests."""
+    """Return, for each value, the p-value of the test for fewer labels than requests."""
     p = np.ones(len(requested))
     wanted = np.flatnonzero(requested)
     shares = requested[wanted] / n * (1 - LABEL_ERRORS)

@@ -147,7 +147,7 @@ def reference_test(
     NotEnoughData
         If there is no image.
     ValueError
-        If `counts` are not whole numbers of at least 0, or the shapes do not match.
+        If `counts` are not non-negative whole numbers, or the shapes do not match.
     """
     c = positive_counts(counts, "counts of one image set", whole=True)
     _, q = distributions(c, reference)

@@ -3,7 +3,7 @@
 Each round adds images to the remaining prompts and keeps the better half of the prompts (sequential
 halving, Karnin, Koren and Somekh 2013, ICML). The number of images per prompt doubles from round to
 round. So the remaining prompts together have about as many images as all prompts had in the first
-round. Each comparison uses all images that a prompt has so far.
+round. Each comparison uses all images generated for a prompt so far.
 """
 
 from dataclasses import dataclass

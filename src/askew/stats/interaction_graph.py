@@ -82,12 +82,12 @@ def amplification(
     It has no upper bound. Because of noise, every pair contributes a small amount, even a pair
     without an effect. The null value is the mean sum of such contributions if no pair has an
     effect, and p is the probability that this sum is at least as large as the observed value. The
-    interval is for the true sum. Noise adds most to the value if only a few pairs have effects.
-    Noise adds least if all effects are equally large in units of their standard errors. The low end
-    assumes that only a few pairs have effects. At level .95, the low end is the value minus the
-    97.5 % quantile of the null distribution, or 0 if this is negative. So the low end is above 0 if
-    p is below .025. The high end assumes equal effects. The high end is the true sum for which 2.5
-    % of all samples would have a value as low as the observed value.
+    interval is for the true sum. Noise increases the value most if only a few pairs have effects.
+    Noise increases it least if all effects are equally large in units of their standard errors. The
+    low end assumes that only a few pairs have effects. At level .95, the low end is the value minus
+    the 97.5 % quantile of the null distribution, or 0 if this is negative. So the low end is above
+    0 if p is below .025. The high end assumes equal effects. The high end is the true sum for which
+    2.5 % of all samples would have a value as low as the observed value.
 
     Parameters
     ----------
@@ -256,9 +256,9 @@ def correlation(
 
     The value is Pearson's r, in [-1, 1]. Pairs with the same target share the baseline images of
     this target, so targets are independent but pairs are not. p is two-sided and comes from
-    permutations. Each permutation swaps all pairs of a target with all pairs of another target of
-    the same prompt. With three targets or more, the interval comes from a jackknife over targets.
-    It is computed on Fisher's z scale with Student's t. Sampling errors in both arrays reduce the
+    permutations. Each permutation shuffles the targets of a prompt, and keeps all pairs of a target
+    together. With three targets or more, the interval comes from a jackknife over targets. It is
+    computed on Fisher's z scale with Student's t. Sampling errors in both arrays reduce the
     correlation.
 
     Parameters
@@ -321,7 +321,7 @@ def _exchanged_sizes(x: Floats, y: Floats, rng: np.random.Generator, draws: int)
 
 
 def _without_each_target(x: Floats, y: Floats) -> list[float]:
-    """Return jackknife values of r, each computed without one target of one prompt."""
+    """Return jackknife values of r, each computed with one target of one prompt left out."""
     correlations = []
     for prompt, target in zip(*np.nonzero(np.isfinite(x + y).any(axis=1)), strict=True):
         remaining = x.copy()

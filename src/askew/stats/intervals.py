@@ -304,7 +304,7 @@ def mover(
 
 
 def positive_counts(counts: ArrayLike, name: str = "counts", whole: bool = False) -> Floats:
-    """Return counts as an array, and check that each row has an observation.
+    """Return counts as an array, and check that each row contains at least one observation.
 
     The function raises NotEnoughData if a row contains only zeros, and ValueError if a number is
     negative or infinite.
@@ -352,7 +352,7 @@ def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, l
     its Holm-adjusted p times the ratio q / p of the family, because selected families are tested at
     a reduced level (Benjamini & Bogomolov 2014). So if a member's q is below a level, the q of its
     family is also below this level. If the q of a family is below a level, the q of at least one
-    member is also below this level.
+    member is also below that level.
 
     Parameters
     ----------

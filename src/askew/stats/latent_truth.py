@@ -47,8 +47,8 @@ class RatedLabels:
     votes : array, (images, values)
         Number of raters who chose each value.
     labels : array, (images,)
-        Index of the instrument's label. Indexes that follow the indexes of the values stand for
-        labels that are not a value of the axis.
+        Index of the instrument's label. Indexes beyond those of the values represent labels that
+        are not a value of the axis.
     kinds : int
         Number of different labels, including those that are not a value of the axis.
     weights : array, (images,)

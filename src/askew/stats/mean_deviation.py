@@ -58,7 +58,7 @@ def mean_deviation_change(
     axes
         Labels on each axis, all for the same images.
     value
-        The change (after minus before), corrected for the bias that small samples cause.
+        The change (after minus before), corrected for small-sample bias.
     rng
         Random generator for all draws.
     draws

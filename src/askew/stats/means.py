@@ -86,8 +86,8 @@ def prompt_mean(
 ) -> Estimate:
     """Estimate a mean over prompts, where the number for each prompt has a measurement error.
 
-    askew computes two standard errors, from the spread between prompts and from the errors within
-    prompts. It uses the larger of the two, because the numbers of a few prompts can agree by
+    askew computes two standard errors: one from the spread between prompts, and one from the errors
+    within prompts. It uses the larger of the two, because the numbers of a few prompts can agree by
     chance. The interval is Student's t.
 
     Parameters
@@ -168,7 +168,7 @@ def mean_cas_contrast(contrasts: ArrayLike, plug_ins: ArrayLike, level: float = 
     """Estimate the mean CAS contrast of a value over the prompts of a domain, tested against 0.
 
     The interval is Student's interval over prompts. This interval is extended by the mean bias
-    correction, in the direction of this correction.
+    correction, in the direction of that correction.
 
     Parameters
     ----------

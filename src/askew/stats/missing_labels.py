@@ -22,7 +22,7 @@ WIDEST = 40.0
 def worst_case_intervals(
     counts: ArrayLike, missing: int, *, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Return intervals for the shares in all images, whatever the reasons for missing labels are.
+    """Return intervals for the shares in all images, whatever the reasons for the missing labels.
 
     For the lower bound of a value's share, no missing label counts as this value. For the upper
     bound, all missing labels count as this value. The ends of the interval follow Imbens and Manski
@@ -61,7 +61,7 @@ def imbens_manski_tail(lowest: float, highest: float, n: int, level: float) -> f
     """Return the tail probability on each side of an interval for a share with missing labels.
 
     The probability is (1 - level) / 2 if both bounds are equal. It rises to 1 - level if the bounds
-    are far apart, because the true share can then be close to only one of them.
+    are far apart, because the true share can then be close to only one bound.
 
     Parameters
     ----------

@@ -90,9 +90,9 @@ class PromptCounts:
     def independent_images(self, level: float = 0.95) -> int:
         """Return the effective sample size, at least 1.
 
-        It is the number of images divided by the design effect. If there are few prompts, it is
-        reduced further, because Student's t replaces the normal quantile. If the design effect is
-        1, it equals the number of images.
+        It is the number of images divided by the design effect. If there are few prompts, the
+        effective sample size is reduced further, because Student's t replaces the normal quantile.
+        If the design effect is 1, it equals the number of images.
         """
         n = int(self.sizes.sum())
         effect = self.design_effect()
@@ -212,7 +212,7 @@ def over_prompts_test(
 def _clustered_p(
     prompts: PromptCounts, errors: ReadingErrors | None, reference_images: int | None
 ) -> float:
-    """Return Rao and Scott's p-value, or 0 if prompts vary as little as independent images."""
+    """Return Rao and Scott's p-value; 0 if prompts differ no more than independent images would."""
     effect = prompts.design_effect(errors)
     if effect <= 1:
         return 0.0

@@ -2,9 +2,9 @@
 
 If two masks each cover 30 % of an image and their pixels are independent, their IoU is .176.
 Attention maps are smooth and similar in all images, so even maps from *different* images of a
-prompt have a higher IoU. askew uses the overlap between different images as the null value.
-Functions raise NotEnoughData if there is no image, or if both masks of a pair are empty, because
-their overlap is then not defined. They raise ValueError if shapes do not match.
+prompt have an IoU above this value. askew uses the overlap between different images as the null
+value. Functions raise NotEnoughData if there is no image, or if both masks of a pair are empty,
+because their overlap is then not defined. They raise ValueError if shapes do not match.
 """
 
 from dataclasses import replace

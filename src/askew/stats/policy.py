@@ -1,4 +1,4 @@
-"""Compute how often to send each of several prompts so that images have less bias on several axes.
+"""Compute how often to send each of several prompts to reduce the bias on several axes.
 
 A cell is a prompt that states values of some axes. The prompt itself is the cell that states no
 value. A policy sends the prompt of cell c with probability x_c, its weight. The resulting shares on
@@ -9,8 +9,8 @@ linear program,
     min sum_g w_g d_g(sum_c x_c p_c,g ; t_g) + sum_c cost_c x_c,    x >= 0, sum x = 1.
 
 The goals g are axes and pairs of axes. If the distance of a goal exceeds its bound, the excess is
-added to the sum. So no axis becomes much worse for a small gain on other axes. The shares of a cell
-with several statements are predicted from the shares of single statements.
+added to the sum. So no axis becomes much worse for the sake of a small gain on other axes. The
+shares of a cell with several statements are predicted from the shares of cells with one statement.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ from askew.stats.intervals import Floats
 
 NOTHING = 1e-6  # weights below it are rounding errors of the solver
 SHRINK = 0.5
-"""Number of images that is added to the count of every value.
+"""Number of images added to the count of every value.
 
 This number prevents a count of 0 from excluding a value.
 """
@@ -46,7 +46,7 @@ class Goal:
     shares : array, (cells, m)
         Shares of each cell, which sum to 1, or differences between shares, which sum to 0.
     reference : array, (m,)
-        Reference shares (or differences), with the same sum.
+        Reference shares (or differences), with the same sum as `shares`.
     distance : str
         Name of a distance in `distance.DISTANCES`.
     weight : float
@@ -96,7 +96,7 @@ def cells(sizes: Sequence[int], most: int) -> list[Cell]:
 
 
 def composed(cell: Cell, initial: ArrayLike, stated: Mapping[tuple[int, int], ArrayLike]) -> Floats:
-    """Predict a cell's shares from the shares of the prompt itself and of single statements.
+    """Predict a cell's shares from the shares of the prompt itself and of cells with one statement.
 
     p(y | x1, x2, …) ~ p(y) prod_i (p(y | x_i) / p(y)). This prediction is exact if no statement is
     about y, and the statements affect y independently of each other.
@@ -226,7 +226,7 @@ class _Program:
     bounded : list of int
         Indexes of the goals that have a bound.
     most : list of float
-        Upper bounds of the distances of these goals.
+        Upper bounds on the distances of these goals.
     """
 
     mixed: Floats

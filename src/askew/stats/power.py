@@ -9,9 +9,9 @@ to detect.
 There are two tests:
 
 - `fit_power`: Pearson's test of one image set against its reference, based on the mid-p
-  (`goodness_of_fit`). The power is the total probability of all counts that the test rejects. askew
-  computes it exactly if the possible counts can be enumerated, and by simulation if there are too
-  many. Labels may have known errors.
+  (`goodness_of_fit`). The power is the total probability of all counts for which the test is
+  significant. askew computes it exactly if the possible counts can be enumerated, and by simulation
+  if there are too many. Labels may have known errors.
 - `exchange_power`: the test of whether two sets of the same size have equal shares (`exchange`).
   The first set has the reference shares. The function assumes that images do not form pairs. Fewer
   images are needed if images with the same seed form pairs, and the two images of a pair often have
@@ -58,7 +58,7 @@ EXACT_IMAGES = 200
 NEGLIGIBLE = 1e-10
 """Counts whose probability is below this value are left out of a sum."""
 STEADY = 0.1
-"""The power must stay sufficient if up to this fraction of images is added.
+"""The power must remain sufficient when up to this fraction of images is added.
 
 An exact test can have less power with more images, because its critical value changes in steps.
 """
@@ -143,7 +143,7 @@ def fit_power(
 
 
 def _distinct(shares: list[Floats], reference: tuple[float, ...]) -> list[Floats]:
-    """Among alternatives that differ only by a permutation of values, keep only one.
+    """Keep only one of the alternatives that differ only by a permutation of values.
 
     The permutation must not change the reference shares. If labels have no errors, the test has the
     same power for all of these alternatives.
@@ -159,7 +159,7 @@ def _distinct(shares: list[Floats], reference: tuple[float, ...]) -> list[Floats
 def _rejected_counts(
     images: int, reference: tuple[float, ...], level: float, errors: ReadingErrors | None
 ) -> Floats:
-    """Return all counts that Pearson's test rejects, as an array of shape (outcomes, K)."""
+    """Return all counts for which Pearson's test is significant, of shape (outcomes, K)."""
     counts = possible_counts(images, len(reference))
     return counts[_rejects(counts, reference, level, errors)]
 
@@ -167,7 +167,7 @@ def _rejected_counts(
 def _rejects(
     counts: Floats, reference: tuple[float, ...], level: float, errors: ReadingErrors | None
 ) -> NDArray[np.bool_]:
-    """Check, for each row of counts, whether the test rejects these counts.
+    """Check, for each row of counts, whether the test is significant.
 
     All rows have the same sum.
     """
@@ -207,7 +207,7 @@ def images_needed(
 ) -> int | None:
     """Return the minimum number of images with which a test detects a deviation with a given power.
 
-    If there are two values, the test also has this power if up to a fraction `STEADY` of images is
+    If there are two values, the test keeps this power when up to a fraction `STEADY` of images is
     added.
 
     Parameters
@@ -319,7 +319,7 @@ def _possible_alternatives(
 
 
 def _exact_exchange_power(images: int, first: Floats, second: Floats, level: float) -> float:
-    """Sum the probabilities of all pairs of counts that the test for two values rejects."""
+    """Sum the probabilities of all pairs of counts whose test for two values is significant."""
     number = np.arange(images + 1)
     of_first = scipy.stats.binom.pmf(number, images, first[0])
     of_second = scipy.stats.binom.pmf(number, images, second[0])
@@ -336,11 +336,11 @@ def _exact_exchange_power(images: int, first: Floats, second: Floats, level: flo
 
 
 def _simulated_exchange_power(images: int, first: Floats, second: Floats, level: float) -> float:
-    """Return the fraction of simulated pairs of sets that the test rejects.
+    """Return the fraction of simulated pairs of sets for which the test is significant.
 
     askew assumes that under exchanges, the statistic has a chi-squared distribution with K - 1
-    degrees of freedom. The statistic is multiplied by (N - 1) / N, where N is the number of images
-    in both sets, so that its mean is exactly K - 1.
+    degrees of freedom. The statistic is multiplied by (N - 1) / N, where N is the total number of
+    images in both sets, so that its mean is exactly K - 1.
     """
     rng = np.random.default_rng([images, len(first)])
     firsts = rng.multinomial(images, first, EXCHANGE_DRAWS).astype(float)

@@ -11,17 +11,17 @@ images in the first condition and m_p images in the second condition. Its weight
 / (n_p + m_p), as in the Mantel-Haenszel estimate. If all prompts have the same n_p and the same
 m_p, the weighted mean equals the share in all images of a condition.
 
-The test statistic measures how much the weighted shares differ between the conditions. Let value k
-be shown by x_pk images of prompt p in the first condition, and by y_pk images in the second
-condition. The statistic is
+The test statistic measures how much the weighted shares differ between the conditions. Let x_pk be
+the number of images of prompt p that show value k in the first condition, and y_pk the same number
+in the second condition. The statistic is
 
     sum over k of (sum over p of w_p (x_pk / n_p - y_pk / m_p))**2 / t_k,
     t_k = sum over p of w_p (x_pk / n_p + y_pk / m_p).
 
 With one image per prompt and condition, this is the statistic that `exchange` uses. Swaps do not
 change any t_k. The null distribution of the statistic is computed exactly unless there are too many
-different sums over prompts. To reduce the number of sums, askew groups prompts in which the two
-conditions have the same difference.
+different sums over prompts. To reduce the number of sums, askew groups prompts that have the same
+difference between the two conditions.
 """
 
 import math
@@ -129,7 +129,7 @@ class PromptPairs:
         return of_first.sum(axis=0) / total, of_second.sum(axis=0) / total
 
     def exchanged(self, draws: int, rng: Generator) -> tuple[Floats, Floats]:
-        """Return the shares of both conditions after the conditions of random prompts are swapped.
+        """Return the shares of both conditions after swapping the conditions of random prompts.
 
         Parameters
         ----------
@@ -259,8 +259,8 @@ class PromptPairs:
         """Return the differences between weighted shares as fractions with a common denominator.
 
         The numerators are whole numbers, so equal sums never differ because of rounding errors. If
-        prompts have many different numbers of images, the common denominator may become too large.
-        The differences are then rounded.
+        the numbers of images vary a lot between prompts, the common denominator may become too
+        large. The differences are then rounded.
         """
         n = self.first.sum(axis=1, keepdims=True)
         m = self.second.sum(axis=1, keepdims=True)
@@ -297,7 +297,10 @@ class DifferentPrompts:
         return cls(differences=unique, counts=counts.astype(np.int64))
 
     def exact_sums(self) -> tuple[Integers, Floats] | None:
-        """Return the possible sums under random signs and their probabilities; None if too many."""
+        """Return the possible sums under random signs, and their probabilities.
+
+        Return None if there are too many sums.
+        """
         sums = np.zeros((1, self.differences.shape[1]), dtype=np.int64)
         weights: Floats = np.ones(1)
         for difference, count in zip(self.differences, self.counts, strict=True):

@@ -1,6 +1,6 @@
 """Reliability of mean ratings from several people, and correlation of the ratings with a score.
 
-Rated things that belong together, such as the axes of a prompt, form a cluster. Intervals come from
+Rated items that belong together, such as the axes of a prompt, form a cluster. Intervals come from
 a jackknife over clusters (Arvesen 1969). They are computed on Fisher's z scale with Student's t.
 """
 
@@ -35,28 +35,28 @@ def mean_reliability(ratings: ArrayLike) -> float:
 
     Parameters
     ----------
-    ratings : array, (raters, things)
-        Ratings; NaN where a rater did not rate a thing.
+    ratings : array, (raters, items)
+        Ratings; NaN where a rater did not rate an item.
 
     Raises
     ------
     NotEnoughData
-        If fewer than two things have a rating, or no thing has two ratings.
+        If fewer than two items have a rating, or no item has two ratings.
     """
     x = np.asarray(ratings, dtype=float)
     counts = (~np.isnan(x)).sum(axis=0)
     x = x[:, counts > 0]
     counts = counts[counts > 0]
-    things = len(counts)
+    items = len(counts)
     total = int(counts.sum())
-    if things < 2 or total <= things:
+    if items < 2 or total <= items:
         raise NotEnoughData(
-            "reliability needs at least two rated things, and two ratings of at least one of them"
+            "reliability needs at least two rated items, and two ratings of at least one of them"
         )
     means = np.nansum(x, axis=0) / counts
     mean = float((means * counts).sum() / total)
-    between = float((counts * (means - mean) ** 2).sum()) / (things - 1)
-    within = float(np.nansum((x - means) ** 2)) / (total - things)
+    between = float((counts * (means - mean) ** 2).sum()) / (items - 1)
+    within = float(np.nansum((x - means) ** 2)) / (total - items)
     return max(1 - within / between, 0.0) if between > 0 else 0.0
 
 
@@ -86,17 +86,17 @@ def jackknife_correlation(
     Parameters
     ----------
     statistic
-        Function that takes indexes of things and returns the correlation for these things, in [-1,
+        Function that takes indexes of items and returns the correlation for these items, in [-1,
         1]. It returns NaN if the correlation is not defined.
-    clusters : array, (things,)
-        Cluster of each thing.
+    clusters : array, (items,)
+        Cluster of each item.
     level
         Confidence level of the interval, in (0, 1).
 
     Returns
     -------
     Estimate
-        The correlation, where `n` is the number of things. It has no interval if there are fewer
+        The correlation, where `n` is the number of items. It has no interval if there are fewer
         than four clusters.
 
     Raises
@@ -138,7 +138,7 @@ def _fisher(r: Any) -> Any:
     return np.arctanh(np.clip(r, -LARGEST_CORRELATION, LARGEST_CORRELATION))
 
 
-def correlation_half_width(things: int, correlation: float = 0.5, level: float = 0.95) -> float:
+def correlation_half_width(items: int, correlation: float = 0.5, level: float = 0.95) -> float:
     """Return the expected half-width of the interval for a rank correlation.
 
     The interval is a normal interval on Fisher's z scale. Its variance is (1 + r**2 / 2) / (n - 3),
@@ -146,27 +146,27 @@ def correlation_half_width(things: int, correlation: float = 0.5, level: float =
 
     Parameters
     ----------
-    things
-        Number n of rated things.
+    items
+        Number n of rated items.
     correlation
         The correlation r, in (-1, 1).
     level
         Confidence level of the interval, in (0, 1).
     """
-    if things <= 3:
+    if items <= 3:
         return 1.0
-    error = math.sqrt((1 + correlation**2 / 2) / (things - 3))
+    error = math.sqrt((1 + correlation**2 / 2) / (items - 3))
     low, high = fisher_interval(correlation, error, level)
     return (high - low) / 2
 
 
-def detectable_correlation(things: int, level: float = 0.95, power: float = POWER) -> float | None:
+def detectable_correlation(items: int, level: float = 0.95, power: float = POWER) -> float | None:
     """Return the minimum rank correlation that a two-sided test detects with this power.
 
     Parameters
     ----------
-    things
-        Number of rated things.
+    items
+        Number of rated items.
     level
         One minus the significance level, in (0, 1).
     power
@@ -175,9 +175,9 @@ def detectable_correlation(things: int, level: float = 0.95, power: float = POWE
     Returns
     -------
     float or None
-        The correlation; None if there are fewer than four things.
+        The correlation; None if there are fewer than four items.
     """
-    if things <= 3:
+    if items <= 3:
         return None
     reach = normal_isf(tail(level)) + normal_isf(1 - power)
-    return math.tanh(reach * math.sqrt(1.06 / (things - 3)))
+    return math.tanh(reach * math.sqrt(1.06 / (items - 3)))

@@ -22,7 +22,7 @@ from askew.stats.intervals import TOLERANCE, Floats, ends, mover, p_value
 from askew.types import Estimate
 
 Runs = tuple[ArrayLike, ArrayLike]
-"""Rows of one group of images in the later run and in the earlier run."""
+"""Rows of one image group in the later run and in the earlier run."""
 
 
 def rate_difference(
@@ -105,10 +105,10 @@ def contrast_difference(
     """Estimate the change in the difference between two groups, from the earlier to the later run.
 
     The change is in [-2, 2], and its null value is 0. The interval combines the intervals of the
-    rates (MOVER). p is two-sided. If both runs use the same images, the test randomly assigns the
-    images, with their changes, to the groups. If the images are independent, the test randomly
-    assigns the images of each group to the runs. This second test is conservative if the rates of
-    both groups change by the same amount.
+    rates (MOVER). p is two-sided. If both runs use the same images, the test randomly reassigns the
+    images, together with their changes, to the groups. If the images are independent, the test
+    randomly assigns the images of each group to the runs. This second test is conservative if the
+    rates of both groups change by the same amount.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ the mean shares of these values over the counterfactual image sets, one for each
 intervened axis. Every counterfactual set has the same weight, regardless of its number of answers.
 IS is positive if the intervention brings the target axis closer to its reference.
 
-**Value.** A distance that is computed from a few images is too large on average, and this excess
+**Value.** A distance computed from a few images is too large on average, and this excess
 grows as the number of images shrinks. With 48 baseline images and K counterfactual sets of 48
 images, the uncorrected difference between the distances is positive on average even without an
 effect. Every distance between distributions p and q in this module is a sum of |f · (p - q)| over
@@ -184,10 +184,10 @@ def interactions(
     tuple of Estimate or Missing
         IS of each pair. `value` is the debiased IS, in [-1, 1]. If this value is outside its
         interval, it is moved to the nearer end of the interval. `p` comes from a two-sided test of
-        IS = 0, and is below 1 - level exactly if the interval excludes 0. `null` is the mean value
-        that is expected if there is no effect, because all sets come from one population. The
-        result is Missing if a set has no answer, if the axis has fewer than two values, or if the
-        instrument cannot distinguish the values.
+        IS = 0, and is below 1 - level if and only if the interval excludes 0. `null` is the mean
+        value expected without an effect, when all sets come from the same population. The result is
+        Missing if a set has no answer, if the axis has fewer than two values, or if the instrument
+        cannot distinguish the values.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def interactions(
 def debiased_values(pairs: Sequence[AxisPairSample]) -> list[float | Missing]:
     """Return the debiased IS of each pair, without the simulations and intervals of `interactions`.
 
-    Unlike in `interactions`, a value that is outside its interval is not moved.
+    Unlike `interactions`, this function does not move a value that lies outside its interval.
     """
     values: list[float | Missing] = []
     before: list[Gaps] = []
@@ -291,8 +291,8 @@ def null_sizes(
     Both distributions of a pair, before and after the intervention, are drawn from one population.
     All pairs with the same target axis use the same random numbers for the baseline set. The
     counterfactual sets of different pairs are independent. If counterfactual sets of equal size
-    used the same draws, |IS| would be large for all pairs in the same simulations, and no graph
-    would differ significantly from the simulated graphs.
+    used the same draws, |IS| would be large for all pairs at once in some simulations, and no
+    observed graph would differ significantly from the simulated graphs.
 
     Parameters
     ----------
@@ -607,7 +607,7 @@ def _least_possible(change: Change) -> float:
 def _p_of_interval(low: float, centre: float, high: float, level: float) -> float:
     """Derive the p-value of a two-sided test for the value 0 from an interval.
 
-    The distance between the center and the end that is nearer to 0 is treated as a normal quantile
+    The distance from the center to whichever end is nearer to 0 is treated as a normal quantile
     times a standard error.
     """
     reach = centre - low if centre > 0 else high - centre
@@ -618,7 +618,7 @@ def _p_of_interval(low: float, centre: float, high: float, level: float) -> floa
 
 
 def _debiased_sensitivity(change: Change) -> float:
-    """Compute IS, corrected for the bias that small samples cause."""
+    """Compute IS, corrected for small-sample bias."""
     before, after = change
     _, weight = linear_forms(before.distance, len(before.reference))
     difference = debiased_difference(before.excess, before.variances, after.excess, after.variances)
@@ -631,7 +631,7 @@ def _null_sensitivities(
     stream: int = 0,
     after: np.random.Generator | None = None,
 ) -> Floats:
-    """Simulate the debiased IS without an effect: all sets are drawn from one population.
+    """Simulate the debiased IS under no effect, by drawing all sets from the same population.
 
     The random numbers for the baseline set come from `stream`. The counterfactual sets are drawn
     with the generator `after`. If `after` is None, the random numbers for the counterfactual sets
@@ -670,7 +670,7 @@ def _sensitivities_of_samples(
 
 
 def _stream(target: str) -> int:
-    """Return the number of an axis's random stream, which depends only on the name of the axis."""
+    """Return the index of an axis's random stream, which depends only on the name of the axis."""
     return zlib.crc32(target.encode())
 
 
@@ -693,14 +693,14 @@ def debiased_difference(
 
 
 def debiased_sizes(gaps: Floats, variances: Floats, common: Floats) -> Floats:
-    """Return |gap| after adding noise up to a common variance and extrapolating to less noise.
+    """Return |gap|, computed by adding noise up to a common variance and extrapolating back.
 
     Parameters
     ----------
     gaps, variances : array, (..., L)
         Difference from the reference for each linear form, and its sampling variance.
     common : array, (..., L)
-        Variance of the gaps after noise is added, at least `variances`.
+        Variance of the gaps after noise is added; no less than `variances`.
     """
     blurred = _mean_sizes(gaps, common - variances)
     blurred_twice = _mean_sizes(gaps, 2 * common - variances)

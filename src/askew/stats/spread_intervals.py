@@ -51,8 +51,8 @@ def high_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float
     """Return the high end of the interval for the spread of K population scores.
 
     The high end is the smallest population spread for which a fraction of at most (1 - level) / 2
-    of all samples does not exceed the observed spread. By chance, observed scores can be unusually
-    similar, even for equal populations. So if the observed spread is below the median spread of
+    of all samples does not exceed the observed spread. Observed scores can be unusually similar by
+    chance, even for equal populations. So if the observed spread is below the median spread of
     samples from equal populations, askew uses this median instead.
 
     Parameters

@@ -1,15 +1,15 @@
 """Stratified samples of labels in two stages: intervals, and the size of the second stage.
 
-In the first stage (the pilot), people label a few images of each stratum. These labels determine how
-many images of each stratum people label in the second stage, so that the intervals for the shares have
-a given half-width.
+In the first stage (the pilot), people label a few images of each stratum. These labels determine
+how many images of each stratum people must label in the second stage to give the intervals for the
+shares a wanted half-width.
 
-If the pilot contains few labels of the rarer value by chance, the second stage is small, and the
-estimated variance is small as well. Therefore the intervals use a t-quantile, whose degrees of freedom
-depend on the numbers of labels of the rarer value (Satterthwaite 1946). The second stage is the smallest
-that reaches the half-width with a given probability (the assurance). The probability is computed from
-simulated labels of the second stage. Their shares follow the Dirichlet distribution that Jeffreys' prior
-and the labels of the pilot define.
+If, by chance, the pilot contains few labels of the rarer value, the second stage is small, and the
+estimated variance is small as well. Therefore the intervals use a t-quantile, whose degrees of
+freedom depend on how many labels the rarer value has (Satterthwaite 1946). The second stage is the
+smallest that reaches the half-width with a given probability (the assurance). The probability is
+computed from simulated labels of the second stage. Their shares follow the Dirichlet distribution
+defined by Jeffreys' prior and the pilot's labels.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ and saves a third of the labels.
 """
 
 ASSURANCE = 0.92
-"""Probability with which a planned second stage reaches the half-width."""
+"""Probability that a planned second stage reaches the half-width."""
 
 DRAWS = 400
 """Number of simulated second stages."""
@@ -73,7 +73,7 @@ class StagedLabels(StratifiedLabels):
 
 @dataclass(frozen=True)
 class Pilot:
-    """Labels of a first stage, from which a second stage is planned.
+    """Labels of a first stage, used to plan a second stage.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ def _labeled(counts: Floats) -> Integers:
 def second_stage(
     pilot: Pilot, half_width: float, level: float = 0.95, *, rng: np.random.Generator
 ) -> Integers:
-    """Return the number of labels (strata,) that the second stage needs.
+    """Return, for each stratum, the number of labels that the second stage needs.
 
     Parameters
     ----------
@@ -148,14 +148,14 @@ def second_stage(
 
 
 def _standard_deviations(counts: Floats) -> Floats:
-    """Return the largest expected standard deviation (strata,) of any value in a stratum."""
+    """Return, for each stratum, the largest expected standard deviation of any value."""
     smooth = counts + JEFFREYS
     shares = smooth[:, :-1] / smooth.sum(axis=1, keepdims=True)
     return np.asarray(np.sqrt((shares * (1 - shares)).max(axis=1)))
 
 
 def _additional(pilot: Pilot, wanted: Floats) -> Integers:
-    """Return how many labels are missing for a wanted number of labels in each stratum."""
+    """Return how many more labels each stratum needs to reach the wanted number of labels."""
     labels = np.maximum(np.ceil(wanted).astype(np.int64), LEAST_LABELS)
     return np.asarray(np.clip(labels - pilot.labeled, 0, pilot.available))
 
@@ -171,7 +171,7 @@ class _Simulation:
     shares : array, (draws, strata, values + 1)
         Shares of the labels in each stratum.
     seed
-        Seed for the labels, which is the same for all sizes of the second stage.
+        Seed for drawing the labels; the same for all sizes of the second stage.
     """
 
     pilot: Pilot
