@@ -1,1 +1,1 @@
-"""Instruments: VQA, embedders, attention, denoising errors, faces, skin and people's labels."""
+"""Instruments: VQA, embedders, attention, denoising errors, faces, skin tone and human labels."""

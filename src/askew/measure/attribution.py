@@ -39,7 +39,7 @@ class _EncoderRows:
 
 
 INSTRUCTION = "<instruction>"
-"""Spelling that askew assigns to the tokens of an instruction, so that they match no word."""
+"""Placeholder spelling for the tokens of an instruction, so that these tokens match no word."""
 
 
 def _check_length(ids: Sequence[int], length: int, text: str, encoder: str = "") -> None:
@@ -127,14 +127,14 @@ def encode_rows(
     """Encode a text as transformers with joint attention do.
 
     The rows of SD3 come from CLIP, then from T5. The rows of Flux, Chroma, AuraFlow and Bria come
-    from T5. The rows of Qwen-Image, Ovis-Image and FLUX.2 klein come from Qwen, which receives an
-    instruction, too. The pipelines of Qwen-Image and Ovis-Image drop the tokens before the prompt.
-    FLUX.2 klein passes these tokens to the network, so they belong to the encoded text here, too.
+    from T5. The rows of Qwen-Image, Ovis-Image and FLUX.2 klein come from Qwen, which also receives
+    an instruction. The pipelines of Qwen-Image and Ovis-Image drop the tokens before the prompt.
+    FLUX.2 klein passes these tokens to the network, so they also belong to the encoded text here.
 
     Parameters
     ----------
     pipe
-        Pipeline of one of these models.
+        Pipeline of one of the models listed above.
     text
         The attribution prompt.
     length
@@ -198,7 +198,7 @@ def _skipped_tokens(pipe: Any) -> int:
 
 
 def _tokens_before(tokenizer: Any, template: str, text: str) -> int:
-    """Return the number of tokens of the instruction before a text; 0 without an instruction."""
+    """Return the number of tokens of the instruction before a text; 0 if there is none."""
     start = template.rfind(text.strip())
     if start <= 0:
         return 0

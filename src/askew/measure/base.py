@@ -54,7 +54,7 @@ class LoggedAnswers:
     answers
         Answers in the order of the questions.
     records
-        Records of the requests and of the server's responses, by record key.
+        Records of the requests and of the server's responses, keyed by record key.
     """
 
     answers: list[str | Missing]
@@ -75,7 +75,7 @@ class CalledVQA(VQA, Protocol):
 
     @property
     def separate(self) -> "CalledVQA | None":
-        """Return an instrument that asks one question per call; None if this one already does."""
+        """Return an instrument that asks one question per call; None if `self` already does."""
 
     def calls(self, questions: Sequence[Question]) -> int:
         """Return the number of calls that these questions need per image."""

@@ -1,4 +1,4 @@
-"""Embedder and caption-comparing VQA, based on CLIP, SigLIP and the like (`clip/ID-OR-PATH`)."""
+"""Embedder and caption-comparing VQA, based on CLIP, SigLIP, etc. (`clip/ID-OR-PATH`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ def _general_captions(option: str, axis: str | None) -> tuple[str, ...]:
 def asked_value(question: Question) -> tuple[str, Texts] | None:
     """Return the value that a yes/no question asks about, and captions for all values of its axis.
 
-    Return None unless the question belongs to a catalog axis that has more than one question.
+    Return None if the question does not belong to a catalog axis that has several questions.
     """
     entry = catalogue().get(question.axis or "")
     if entry is None or len(entry.axis.questions) < 2:
@@ -141,8 +141,8 @@ class ComparingSettings(NetworkSettings):
 class ClipEmbedder(CachingEmbedder):
     """Embedder whose network has an image encoder and a text encoder.
 
-    Weights are loaded when the first vector is needed. Except for rounding, vectors do not depend
-    on the batch.
+    Weights are loaded when the first vector is needed. Apart from rounding errors, vectors do not
+    depend on the batch.
 
     Parameters
     ----------
@@ -244,7 +244,8 @@ class ClipVQA(ComparingVQA):
     embedder
         Embedder of images and captions.
     person_filter
-        If False, answer questions about a person for all images.
+        If False, questions about a person are answered for all images, even if the main subject is
+        not a person.
     """
 
     only_chooses = True

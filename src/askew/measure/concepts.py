@@ -93,11 +93,12 @@ def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) 
         The answer.
     variant
         "paper" keeps phrases together, and keeps a negation with the negated word: "no glasses" and
-        "without glasses" are the concept "no glasses" instead of "glasses". Words after "not" are
-        not concepts, up to the next comma or "but". "code" ignores negations.
+        "without glasses" become the concept "no glasses" instead of "glasses". Words after "not"
+        are not concepts, up to the next comma or "but". The variant "code" ignores negations.
     phrases
-        Values of an axis, which "paper" keeps together: "south asian" is one concept, and "asian"
-        is not counted. An answer keeps its sign if it is a value with a sign, such as "-1" or "A-".
+        Values of an axis, which the variant "paper" keeps together: "south asian" is one concept,
+        and "asian" is not counted. An answer keeps its sign if it is a value with a sign, such as
+        "-1" or "A-".
     """
     if variant == "paper" and text in phrases and _SIGNED.search(text.strip()):
         return [text.strip().lower()]
@@ -136,7 +137,7 @@ def _denies_sentence(token: str, variant: Variant) -> bool:
 
 
 def _denies_next(token: str, concepts: Sequence[str]) -> bool:
-    """Check whether a token negates the next word, as "no" and "or" in "no beard or glasses"."""
+    """Check whether a token negates the next word, like "no" and "or" in "no beard or glasses"."""
     if token in ("no", "without"):
         return True
     return token == "or" and bool(concepts) and concepts[-1].startswith("no ")
@@ -168,8 +169,8 @@ def concept_counts(
     Parameters
     ----------
     texts_by_picture
-        Answers and captions of each image. The row of an image without answers and captions
-        contains only zeros.
+        Answers and captions of each image. The row of an image that has neither answers nor
+        captions contains only zeros.
     variant, phrases
         As in `words`.
     """
@@ -239,7 +240,7 @@ def top_concepts(counts: ConceptCounts, k: int) -> list[tuple[str, float]]:
 
 
 def synonym_groups(vocabulary: Sequence[str], variant: Variant = "paper") -> list[int]:
-    """Return a group number, from 0, for each concept. Synonyms have the same number.
+    """Return each concept's group number, starting at 0. Synonyms have the same number.
 
     Groups are the connected components of the graph that links words to their senses.
     `merge_synonyms` explains which senses count.
@@ -280,7 +281,7 @@ _ENDINGS = (
     ("er", "e"),
     ("est", "e"),
 )
-"""WordNet's detachment rules: pairs of an inflected ending and the base form's ending."""
+"""WordNet's detachment rules, as pairs of endings: of an inflected form, and of its base form."""
 
 
 @lru_cache(maxsize=65536)
@@ -288,9 +289,9 @@ def senses(word: str) -> tuple[str, ...]:
     """Return the synsets (senses) of a lower-case word in WordNet 3.0, most frequent first.
 
     A synset's name consists of its part of speech and its offset, such as "n10287213". An inflected
-    form ("doctors") that is not a word in WordNet has the senses of its base form. Except for the
-    first sense, senses are listed only if another word also has them. An unknown word has no
-    senses.
+    form ("doctors") that is not a word in WordNet has the senses of its base form. A word's first
+    sense is always listed; its other senses are listed only if another word also has them. An
+    unknown word has no senses.
     """
     forms = [word]
     for end, base in _ENDINGS:

@@ -1,7 +1,7 @@
 """Compute answers from a language model's next-token probabilities during generation.
 
 Readers are logits processors, which the method `generate` of a transformers model calls before each
-token. A row of a batch has no answer if its logits are not finite, for example after an overflow of
+token. A row of a batch has no answer if its logits are not finite, for example after an overflow in
 a 16-bit format.
 """
 
@@ -87,7 +87,7 @@ class OptionWalk(OptionReader):
 
     @property
     def reached(self) -> NDArray[np.intp]:
-        """Return the option that each row reached."""
+        """Return the option that each row generated."""
         return np.asarray(self._alive.argmax(axis=1))
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:

@@ -32,7 +32,7 @@ MTCNN_CERTAIN = 0.95
 HOG_CERTAIN = 0.5
 """Minimum score at which askew regards a detection by HOG as certain.
 
-If an image has a detection that is certain, detections with lower scores are ignored. For example,
+If a detection in an image is certain, detections with lower scores are ignored. For example,
 in an enlarged photograph of one person (1024 pixels), the face scores 1.28 and a part of the
 clothes scores .13.
 """
@@ -179,7 +179,7 @@ class HogDetector:
             return self._dlib.shape_predictor(str(path))
 
     def detect(self, image: Image.Image) -> list[DetectedFace]:
-        """Return the faces that were detected with certainty, or all faces if none was."""
+        """Return the faces that were detected with certainty; if there are none, all faces."""
         pixels = np.array(enlarged(image))
         detections, scores, _ = self._detector.run(pixels, 0, 0.0)
         scored = zip(detections, scores, strict=True)

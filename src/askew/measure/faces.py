@@ -81,16 +81,16 @@ class FaceVQA:
     detector
         `mtcnn`, or `hog` for dlib's detector, which finds only upright frontal faces.
     main
-        Minimum ratio of the largest face's area to the next face's area. If an image has several
-        faces, the largest face is labeled only if the ratio is at least `main`. `main` must be 0 or
-        at least 4. With 0, only images with exactly one face are labeled.
+        Minimum ratio of the largest face's area to the second-largest face's area. If an image has
+        several faces, the largest face is labeled only if the ratio is at least `main`. `main` must
+        be 0 or at least 4. With 0, only images with exactly one face are labeled.
     smallest
-        Minimum width, in pixels, of a face that is labeled.
+        Minimum width, in pixels, for a face to be labeled.
 
     Raises
     ------
     UsageError
-        Unless 0 < middle_aged < old, or if `main` or `smallest` is out of range.
+        If 0 < middle_aged < old does not hold, or if `main` or `smallest` is out of range.
     UnknownName
         If the detector does not exist.
     MissingPackage
@@ -116,9 +116,9 @@ class FaceVQA:
         if main and main < LEAST_MAIN:
             raise UsageError(
                 f"--vqa faces: main is {main}, but the largest face must have at least "
-                f"{LEAST_MAIN} times the area of the next face to count as the main person; set "
-                f"--vqa-arg main={LEAST_MAIN}, or omit main to label only images with exactly one "
-                "face"
+                f"{LEAST_MAIN} times the area of the second-largest face to count as the main "
+                f"person; set --vqa-arg main={LEAST_MAIN}, or omit main to label only images with "
+                "exactly one face"
             )
         if smallest < 0:
             raise UsageError(
@@ -184,9 +184,9 @@ def main_face(
         All faces of an image.
     main
         The largest face is labeled only if its area is at least this many times the area of the
-        next face. With 0, a face is labeled only if it is the only face.
+        second-largest face. With 0, a face is labeled only if it is the only face.
     smallest
-        Minimum width, in pixels, of a face that is labeled.
+        Minimum width, in pixels, for a face to be labeled.
     """
     ordered = sorted(faces, key=lambda face: -face.area)
     is_main = len(ordered) > 1 and 0 < main <= ordered[0].area / ordered[1].area

@@ -212,7 +212,7 @@ def _axis(name: str, values: tuple[str, ...]) -> Axis:
 
 
 def _check_alias(label: str, target: str, spellings: Mapping[str, Spelling]) -> None:
-    """Raise UsageError if an alias has an unknown axis or does not name a value."""
+    """Raise UsageError if an alias names an unknown axis or does not name a value."""
     axis, colon, _ = label.partition(":")
     if colon and axis not in spellings:
         unknown = UnknownName("labeled axis", axis, spellings)
@@ -238,7 +238,7 @@ def _check_labeled(collection: FolderCollection) -> None:
 def _values(
     pictures: Sequence[FiledPicture], aliases: Mapping[str, str], given: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Return each labeled axis's values, with axes in the manifest's order, and any warnings."""
+    """Return the values of each labeled axis, in the manifest's order of axes, and any warnings."""
     labeled = list(dict.fromkeys(axis for picture in pictures for axis in picture.all_labels))
     for axis in given:
         UnknownName.unless_known("labeled axis", axis, labeled)
@@ -417,7 +417,7 @@ def _is_corrupt(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _LabelCount:
-    """Number of files with a label in the manifest, and number of missing files among them."""
+    """Number of files with a label in the manifest, and how many of these files are missing."""
 
     label: str
     listed: int
@@ -434,7 +434,7 @@ class _LabelCount:
 def _unevenly_absent(
     values: Mapping[str, Sequence[str]], answers: Mapping[Path, Answers], absent: Collection[Path]
 ) -> list[str]:
-    """Return a warning for each axis on which the share of missing files depends on the label.
+    """Return a warning for each axis for which the share of missing files depends on the label.
 
     askew applies Pearson's chi-squared test to a table that counts missing and existing files per
     label. It uses permutations if counts are small. The q-values come from the Benjamini-Hochberg

@@ -29,11 +29,11 @@ class LandmarkFinder(Protocol):
     fingerprint: str
 
     def find(self, image: Image.Image) -> Landmarks | Missing:
-        """Return the landmarks of the only face in an RGB image, or why there are none."""
+        """Return the landmarks of an image's only face, or the reason why there are none."""
 
 
 class MtcnnLandmarks:
-    """Finder that returns the five points of the face from MTCNN."""
+    """Landmark finder that returns MTCNN's five facial points."""
 
     fingerprint = MtcnnDetector.fingerprint
 
@@ -49,7 +49,7 @@ class MtcnnLandmarks:
 
 
 class DlibLandmarks:
-    """Finder that returns three points of the face from dlib (extra `faces`).
+    """Landmark finder that returns dlib's three facial points (extra `faces`).
 
     Raises
     ------
@@ -91,7 +91,7 @@ The eyes are 9.2 pixels to the left and right of the middle. The nose is 8.6 pix
 class StudioLandmarks:
     """Finder that returns the mean position of faces in the studio's drawings.
 
-    The position in a drawing varies by 3 pixels around the mean.
+    The position of the face in a drawing varies by 3 pixels around the mean.
     """
 
     fingerprint = "studio-geometry-1"

@@ -35,7 +35,7 @@ This fraction limits the run time of the first network for large images. If the 
 
 PYRAMID_FACTOR = 0.709
 CELL = 12
-"""Width of a face that the first network recognizes, in pixels."""
+"""Face width, in pixels, that the first network recognizes."""
 
 PROPOSAL_THRESHOLD = 0.6
 REFINEMENT_THRESHOLD = 0.7
@@ -258,7 +258,7 @@ def _moved(boxes: Floats, corrections: Floats32) -> Floats:
 
 
 def _squares(boxes: Floats) -> Floats:
-    """Return a square for each box, with the same center and the box's longer side."""
+    """Return, for each box, the square around its center whose side is the box's longer side."""
     half = (boxes[:, 2:] - boxes[:, :2]).max(axis=1, keepdims=True) / 2
     middle = (boxes[:, :2] + boxes[:, 2:]) / 2
     return np.concatenate([middle - half, middle + half], axis=1)

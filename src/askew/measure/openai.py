@@ -31,7 +31,7 @@ URL_VARIABLE = "ASKEW_VQA_URL"
 """Environment variable with the address of the server."""
 
 UNREADABLE = 10
-"""Number of answers after which askew stops if it could not read any of these answers."""
+"""Number of initial answers; if askew can read none of them, it stops."""
 
 MOST_TOGETHER = 32
 """Maximum number of questions in a call."""
@@ -127,7 +127,7 @@ class HostedVQA:
 
     @property
     def separate(self) -> "HostedVQA | None":
-        """An instrument that asks one question per call; None if this one already does."""
+        """An instrument that asks one question per call; None if this instrument already does."""
         if self.settings.together == 1:
             return None
         settings = replace(self.settings, together=1)

@@ -139,7 +139,7 @@ class SkinChange:
     lightness
         Change in mean lightness L* over the pixels that are skin in both images.
     background
-        Change in mean L* over the pixels that are skin in neither image. It measures a change in
+        Change in mean L* over the pixels that are not skin in either image. It measures a change in
         exposure.
     """
 
@@ -178,8 +178,8 @@ def skin_change(
     before, after
         Images of the same size.
     masks
-        Skin mask of each image. If a mask is Missing, the measures that need this mask are Missing,
-        too.
+        Skin mask of each image. If a mask is Missing, the measures that need this mask are also
+        Missing.
     """
     pixels_before = rgb(before)
     pixels_after = rgb(after)

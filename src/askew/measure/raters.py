@@ -13,7 +13,7 @@ def majority(labels: Sequence[Label]) -> Label:
     """Return the label that more than half of the raters gave.
 
     Raters without a label (`not_asked`) do not count. The reason for a missing label, such as
-    `several_people`, counts like a value. If only one rater gave a label, this label is the
+    `several_people`, counts as a value. If only one rater gave a label, that label counts as the
     majority.
 
     Parameters
@@ -38,7 +38,9 @@ def majority(labels: Sequence[Label]) -> Label:
 
 
 def distribution(labels: Sequence[Label], values: Sequence[str]) -> Mapping[str, float]:
-    """Return each value's share of the raters' labels. Labels that are not values do not count.
+    """Return each value's share of the raters' labels.
+
+    Labels that are not values of the axis do not count.
 
     Parameters
     ----------
@@ -50,7 +52,7 @@ def distribution(labels: Sequence[Label], values: Sequence[str]) -> Mapping[str,
     Returns
     -------
     mapping of value to float
-        Share of each value. Empty if no label is a value.
+        Share of each value. Empty if no label is a value of the axis.
     """
     votes = Counter(label for label in labels if not isinstance(label, Missing))
     total = sum(votes[value] for value in values)

@@ -1,7 +1,7 @@
 """Skin-colored pixels and skin tone as an angle ("downstream", Saravanan et al., section 3).
 
 The color rule rejects very dark skin, such as RGB (87, 50, 28), and accepts other objects that have
-the color of skin. Results therefore report the coverage: the share of pixels that the rule accepts.
+a similar color. Results therefore report the coverage: the share of pixels that the rule accepts.
 `askew.measure.portraits` also has a mask that is based on landmarks. An image without skin-colored
 pixels may still show a person.
 """
@@ -27,7 +27,7 @@ ROUNDING = 1e-9
 The computed mean of equal numbers may differ from them in the last digit.
 """
 
-NO_SKIN = Missing("unparseable", "no pixel has the color of skin")
+NO_SKIN = Missing("unparseable", "no pixel has a skin color")
 
 SCHEME = "chardon"
 """Scheme of skin tone classes, from Chardon et al. 1991 and Del Bino and Bernerd 2013."""
@@ -96,8 +96,8 @@ def ita(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float 
     """Return the individual typology angle atan2(mean L* - 50, mean b*) of CIELAB, in degrees.
 
     Larger is lighter. Pixels with L* = 0 or b* = 0 are dropped. Then L* and b* are trimmed
-    separately: only values within one population standard deviation of their mean are used, ends
-    included.
+    separately: only values within one population standard deviation of their mean (inclusive) are
+    used.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def ita(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float 
     Raises
     ------
     UsageError
-        As in `skin_mask`, or if the size of the mask is not the size of the image.
+        As in `skin_mask`, or if the mask and the image differ in size.
     """
     pixels = rgb(image)
     skin = skin_mask(pixels) if mask is None else _checked_mask(mask, pixels)
@@ -130,7 +130,7 @@ def ita(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float 
 
 
 def _trimmed_mean(values: Floats) -> float:
-    """Return the mean of the values within one standard deviation of their mean."""
+    """Return the mean of the values that lie within one standard deviation of the overall mean."""
     central = np.abs(values - values.mean()) <= values.std() + ROUNDING
     return float(values[central].mean())
 

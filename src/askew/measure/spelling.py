@@ -47,7 +47,7 @@ def key(label: str) -> str:
 
 
 def repeated_keys(labels: Iterable[str]) -> list[list[str]]:
-    """Return lists of labels that have the same key, keyed by this key."""
+    """Group labels that have the same key, and return the groups, keyed by this key."""
     by_key = grouped(dict.fromkeys(labels), key)
     return [spellings for spellings in by_key.values() if len(spellings) > 1]
 
@@ -93,7 +93,7 @@ def _by_key(aliases: Mapping[str, str]) -> dict[str, str]:
 
 
 class Spelling:
-    """Table that maps an axis's labels to answers, using its values, their spellings and aliases.
+    """Table that maps labels to an axis's answers, based on values, spellings and aliases.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ DESCRIBED: Mapping[str, tuple[str, ...]] = {
     "ableism": ("disability",),
     "color": ("style",),
 }
-"""Attributes that answer open questions about topics that are not attributes, by topic."""
+"""Attributes that answer open questions about topics that are not attributes, keyed by topic."""
 
 KNOWN_ERRORS = weights("embedder") / "known_errors.json"
 """File with confusion counts for each attribute, written by `benchmarks.studio_vqa`."""
@@ -174,7 +174,7 @@ class StudioVQA(ComparingVQA):
         return np.equal(self._best(vectors, subject_captions(self.embedder)), PERSON_KIND)
 
     def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
-        """Return counts of answers for each true value of a studio axis on held-out drawings."""
+        """Return counts of answers on held-out drawings, for each true value of an axis."""
         if axis.values != ATTRIBUTES.get(axis.name) or not KNOWN_ERRORS.exists():
             return None
         return np.array(json.loads(KNOWN_ERRORS.read_text())[axis.name])
@@ -253,7 +253,7 @@ def create_vqa(name: str) -> StudioVQA:
 def _caption(values: Mapping[str, str], person: bool) -> str:
     """Return a caption that describes an image with the given values.
 
-    The caption mentions a visible disability, but not its absence. The caption does not say that
+    The caption mentions a visible disability, but not its absence. The caption does not state that
     the image is a photo.
     """
     names = CAPTIONED if person else ("environment",)

@@ -1,7 +1,7 @@
-"""Captions for main subjects, with which an embedder decides whether an image shows a person.
+"""Captions for main subjects, used by an embedder to decide whether an image shows a person.
 
 If an embedder compares only captions of people, such as "a female nurse", one of these captions is
-the nearest even for an image of an empty room. Therefore captions of other subjects compete with
+the best match even for an image of an empty room. Therefore captions of other subjects compete with
 captions of people.
 """
 

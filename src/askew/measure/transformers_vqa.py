@@ -97,14 +97,14 @@ class TransformersVQA:
     """Instrument that uses a model that generates text from an image and a text.
 
     Weights are loaded at the first question. The vision tower runs once per image for all
-    questions, if the model allows it. Answers do not depend on the batch, except for rounding. In
-    16-bit formats, rounding can change a close decision.
+    questions, if the model allows it. Apart from rounding errors, answers do not depend on the
+    batch. In 16-bit formats, rounding can change a close decision.
 
     The answer to a question with options is the option with the highest joint probability of all
     its tokens. Dividing by the number of tokens would favor long options, because the second half
     of a word is nearly certain after the first half. The answer to an open question is the greedily
     generated text, up to `max_tokens` tokens. If this text is only white space, the answer is
-    Missing("unparseable"). If the model's numbers are not finite, for example after an overflow of
+    Missing("unparseable"). If the model's outputs are not finite, for example after an overflow in
     a 16-bit format, the answer is Missing("error").
 
     Parameters

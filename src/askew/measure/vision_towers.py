@@ -2,7 +2,7 @@
 
 Most models that generate text from images accept the outputs of their vision tower in place of the
 pixels. BLIP does not. So during a call, askew replaces BLIP's tower with a function that returns
-outputs that were computed earlier.
+previously computed outputs.
 """
 
 import inspect
@@ -151,7 +151,7 @@ def vision_tower(model: Any) -> VisionTower | None:
 
 
 def _parts_of_rows(outputs: Sequence[Tensor], tokens: Sequence[int]) -> list[list[Tensor]]:
-    """Divide a tower's outputs among a batch's rows by the number of image tokens in each row."""
+    """Split a tower's outputs into rows, based on the number of image tokens in each row."""
     rows = []
     start = 0
     for count in tokens:

@@ -70,7 +70,7 @@ def _has_type(value: object, types: set[Any]) -> bool:
 
 
 def _type_words(types: set[Any]) -> str:
-    """Return a phrase that describes the values that numeric or boolean types accept."""
+    """Return a phrase that describes the values accepted by numeric or boolean types."""
     if float in types:
         return "a number"
     return "a whole number" if int in types else "true or false"
@@ -130,7 +130,7 @@ class Model(Protocol):
     settings
         Settings that affect images.
     batch_size
-        Number of images that the model makes at a time.
+        Number of images that the model generates at a time.
     """
 
     name: str
@@ -142,7 +142,7 @@ class Model(Protocol):
         """Return an RGB image for each request, or the reason why there is no image."""
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Return the words in `prompt` that the model ignores; empty if these are unknown."""
+        """Return the words in `prompt` that the model ignores; empty if they are unknown."""
 
 
 def is_mitigated(model: object) -> bool:
@@ -270,7 +270,7 @@ class Editor(Protocol):
     settings
         Settings that affect edits.
     batch_size
-        Number of edits that the model makes at a time.
+        Number of images that the model edits at a time.
     """
 
     name: str
@@ -309,9 +309,9 @@ _LISTENER: ContextVar[Callable[[int], None]] = ContextVar("listener", default=la
 
 
 def report_images(count: int) -> None:
-    """Report that the model has made `count` more images of the batch.
+    """Report that the model has generated `count` more images of the batch.
 
-    Progress reports affect nothing but the display of progress. Models may omit these reports.
+    Progress reports affect only the progress display. Models may omit these reports.
     """
     _LISTENER.get()(count)
 

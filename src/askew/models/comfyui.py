@@ -52,7 +52,7 @@ class ComfyModel:
     server
         The server.
     workflow
-        Nodes of the workflow, by number, in ComfyUI's API format.
+        Nodes of the workflow, keyed by number, in ComfyUI's API format.
     prompt_inputs, seed_inputs
         Inputs that receive the prompt and the seed. If no input receives the seed, askew stores the
         images and never regenerates them.
@@ -127,7 +127,7 @@ def _names_of(inputs: Sequence[Node]) -> str:
 
 
 def _without_inputs(workflow: Mapping[str, Any], inputs: Sequence[Node]) -> dict[str, Any]:
-    """Return a copy of a workflow without prompt and seed, which differ between images."""
+    """Return a copy of a workflow without the prompt and the seed, which differ between images."""
     copied = copy.deepcopy(dict(workflow))
     for node, name in inputs:
         copied[node]["inputs"][name] = None
@@ -171,7 +171,7 @@ def inputs_named(
     setting
         Name of the setting, for error messages.
     text
-        Value of the setting: numbers of nodes separated by commas. Each number may be followed by a
+        Value of the setting: node numbers, separated by commas. Each number may be followed by a
         dot and the name of an input.
     usual
         Input names to try if the value does not specify an input.

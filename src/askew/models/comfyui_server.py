@@ -39,7 +39,7 @@ LONGEST_WAIT = 2.0
 ANSWER_SECONDS = 60.0
 """Seconds after which a request fails if no data arrives.
 
-The server may take longer than this limit to make the image.
+The server may take longer than this limit to generate the image.
 """
 
 
@@ -79,7 +79,7 @@ class ComfyServer:
         return client
 
     def image(self, workflow: Mapping[str, Any], output_node: str) -> bytes:
-        """Run a workflow and return the content of the image file that it makes.
+        """Run a workflow and return the content of the image file that it produces.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class ComfyServer:
         )
 
     def _place_of_image(self, entry: Mapping[str, Any], output_node: str) -> dict[str, str]:
-        """Return the file name, subfolder and type of the image that a finished workflow made."""
+        """Return the file name, subfolder and type of the image from a finished workflow."""
         outputs = entry.get("outputs")
         places = []
         if isinstance(outputs, dict):

@@ -1,4 +1,4 @@
-"""Remember digests of image files (in the store), and opened collections (for one command).
+"""Keep digests of image files (in the store), and opened collections (during one command).
 
 Reading 100,000 files takes much longer than querying their size, times and inode numbers. If these
 values are unchanged for a file, askew uses the file's remembered digest. askew does not remember
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FRESH = 3 * 10**9
-"""For this many nanoseconds after a file has changed, askew does not trust the file's times.
+"""Time in nanoseconds after a file changes during which askew does not trust the file's times.
 
 The FAT file system records times in steps of 2 s.
 """
@@ -125,7 +125,7 @@ def _state(status: os.stat_result) -> tuple[int, int, int, int]:
 def without_cycle_search() -> Iterator[None]:
     """Pause Python's cyclic garbage collector within this context.
 
-    Creating 100,000 records would start the collector again and again.
+    Creating 100,000 records would trigger the collector repeatedly.
 
     The records of a folder contain no cycles. The collector would otherwise account for a seventh
     of the time that opening a folder takes.

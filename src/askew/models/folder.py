@@ -60,8 +60,8 @@ JOINT = ": "
 class FolderCollection:
     """Images in a folder, with their prompts and with labels from people.
 
-    The images include files that the manifest lists but that do not exist. askew counts these
-    images as missing when it imports the collection.
+    The images include those whose files are listed in the manifest but do not exist. askew counts
+    these images as missing when it imports the collection.
 
     Attributes
     ----------
@@ -145,8 +145,8 @@ def create(
         Column that contains the condition. By default `axis` and `value` if both exist, or
         `condition` if it exists.
     baseline_condition
-        Condition that marks baseline images. By default an empty cell, "initial", or the only
-        condition.
+        Condition that marks baseline images. By default, the baseline condition is an empty cell,
+        "initial", or the only condition.
     label
         Columns that contain labels from people, as AXIS=COLUMN, …. By default all columns that have
         the name of an axis in the catalog. AXIS=COLUMN,COLUMN specifies one column per rater.
@@ -309,7 +309,7 @@ def _filed_pictures(
 def _labels_of_row(
     row: Mapping[str, str], columns: Mapping[str, tuple[str, ...]]
 ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """Return two mappings from axes to labels, for axes with one rater and for axes with more."""
+    """Return two mappings from axes to labels: for axes with one rater, and with several raters."""
     single = {}
     several = {}
     for axis, names in columns.items():
@@ -321,7 +321,7 @@ def _labels_of_row(
 
 
 def _files_left_out(table: Manifest, rows: Manifest, column: str, places: Places) -> list[Path]:
-    """Return the existing files that are listed in rows excluded by the filter."""
+    """Return the existing files listed in rows that the filter excludes."""
     files = []
     for line, row in table.rows.items():
         cell = row[column].replace("\\", "/")
@@ -420,7 +420,7 @@ def _locate(path: Path, manifest: str) -> tuple[Path, Manifest | None]:
 
 
 def _choose_table(path: Path, manifest: str) -> Path | None:
-    """Return the file that is the manifest of a folder; None if there is no manifest."""
+    """Return a folder's manifest file; None if there is no manifest."""
     folder = path.resolve()
     if manifest == NO_MANIFEST:
         return None

@@ -68,7 +68,7 @@ EXIF_TABLE = 0x8769
 """EXIF tags: two fields that may contain a prompt, and the table that contains the second field."""
 
 OPENED = 8
-"""Number of image files, spread over the folder, that askew searches for prompts."""
+"""Number of image files, sampled from across the folder, that askew searches for prompts."""
 
 SHORTEST_NAME = 3
 """Minimum length of a shared file-name prefix that askew regards as the name of a prompt."""
@@ -134,7 +134,7 @@ def _suffix(path: Path) -> str:
 
 
 def _visible_files(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return all visible files, and all links among them, sorted by the parts of their paths."""
+    """Return all visible files, and separately all links among them, both sorted by path parts."""
     files: dict[tuple[str, ...], Path] = {}
     links: list[tuple[str, ...]] = []
     left: list[tuple[str, ...]] = [()]
@@ -159,7 +159,7 @@ def _entries(folder: Path) -> Iterator[tuple[os.DirEntry[str], Path]]:
     """Yield each entry of a folder with its path, or nothing if the folder cannot be read.
 
     `Path.iterdir` creates paths in a tenth of the time that parsing them would take. `os.scandir`
-    reports whether an entry is a file without another system call.
+    needs no further system call to report whether an entry is a file.
     """
     with suppress(OSError):
         paths = {path.name: path for path in folder.iterdir()}
@@ -197,7 +197,7 @@ def _of_suffixes(
 
 
 def _describes(path: Path, images: set[Path]) -> bool:
-    """Check whether a file belongs to an image, as 0.txt and 0.png.txt belong to 0.png."""
+    """Check whether a file belongs to an image (0.txt and 0.png.txt belong to 0.png)."""
     stem = path.with_suffix("")
     return stem in images or (stem.suffix.lower() in SUFFIXES and stem.with_suffix("") in images)
 
@@ -305,7 +305,7 @@ def _several_prompts(contents: FolderContents, pooled: Sequence[Path]) -> str:
 
 
 def _names_of_groups(pictures: Sequence[Path]) -> list[str]:
-    """Return the parts of file names before the first digit, if they may be names of prompts.
+    """Return the prefixes of the file names, up to the first digit, if these may be prompt names.
 
     The list is empty if there is only one prefix, or if any prefix is too short or belongs to only
     one image.

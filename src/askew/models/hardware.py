@@ -1,4 +1,4 @@
-"""Devices of the machines that work on a run, to which askew adapts its default settings."""
+"""Devices that work on a run. askew adapts its default settings to them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -2,7 +2,7 @@
 
 Hugging Face's client returns only the image. Therefore askew cannot know whether a provider used
 the seed, rewrote the prompt, or blurred the image for safety. If a provider's response contains the
-address of an image, the client downloads the image from there.
+address of an image, the client downloads the image from this address.
 """
 
 import os
@@ -65,8 +65,8 @@ class InferenceModel:
     concurrency
         Number of simultaneous calls.
     timeout
-        Seconds after which a request fails if the provider sends no data. A complete response may
-        take `DEADLINE` times as long as this.
+        Seconds after which a request fails if the provider sends no data. The time limit for a
+        complete response is `DEADLINE` times this timeout.
     fields
         Additional fields to send in each request.
     """
@@ -154,7 +154,7 @@ class InferenceModel:
             wait_for_attempt(attempt, ATTEMPTS, self.name, status, pause)
 
     def _answer(self, prompt: str, fields: Mapping[str, Any]) -> Image.Image:
-        """Return the image that the provider sends; raise ServerError if the image takes too long.
+        """Return the provider's image; raise ServerError if the provider takes too long.
 
         Hugging Face's client opens files in any image format. askew decodes only the formats that
         askew supports, because decoding PostScript would start a process.

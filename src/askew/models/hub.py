@@ -1,4 +1,4 @@
-"""Pretrained networks in folders and Hugging Face Hub repositories, and messages for errors.
+"""Pretrained networks in folders and Hugging Face Hub repositories, and error messages.
 
 askew loads only safetensors files, and does not run code from a repository.
 """
@@ -275,7 +275,7 @@ def _file_digest(path: Path, size: int, changed: int) -> bytes:
 
 @contextmanager
 def explain_errors(name: str, library: str = "", part: str = "") -> Iterator[None]:
-    """Convert libraries' exceptions that are raised in this context into errors for users.
+    """Convert library exceptions raised in this context into user-facing errors.
 
     The messages state what is wrong and what to do.
 
@@ -307,7 +307,7 @@ def explain_errors(name: str, library: str = "", part: str = "") -> Iterator[Non
 
 
 def _explanation(error: BaseException, name: str) -> AskewError | None:
-    """Return the error for users; None if neither the exception nor its causes are known."""
+    """Return a user-facing error; None if neither the exception nor its causes are known."""
     for cause in reversed(_causes(error)):
         key = _known_error(cause)
         if key in USER_ERRORS:

@@ -44,7 +44,7 @@ REMEDY = "request the image itself with -M response_format=b64_json"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Address of an image, after the address has passed the checks.
+    """Checked address of an image.
 
     Attributes
     ----------

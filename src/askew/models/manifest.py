@@ -17,7 +17,7 @@ JSON_LINES = ".jsonl"
 """Suffix of files that contain one JSON object per line."""
 
 FILE_COLUMNS = ("file", "file_name")
-"""Default names of the column with the images' paths.
+"""Default names of the column that contains the image paths.
 
 Hugging Face image folders use the second name.
 """
@@ -35,7 +35,7 @@ Condition = tuple[str | None, str | None]
 NO_CONDITION: Condition = (None, None)
 
 Records = list[tuple[int, list[str]]]
-"""Rows of a table. Each row consists of the number of the line on which it ends, and its cells."""
+"""Rows of a table: the number of the line on which each row ends, and the row's cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,8 @@ def read_manifest(path: Path) -> Manifest:
     """Read a UTF-8 CSV file with a header, or a JSON Lines file with one object per image.
 
     Cells in a CSV file are separated by commas, semicolons or tabs. Blank lines are skipped. A
-    column without a name is skipped if it is the first column, such as an index, or if it is empty.
+    column without a name is skipped if it is the first column (for example an index), or if it is
+    empty.
 
     Raises
     ------
@@ -151,7 +152,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def _read_records(path: Path) -> Records:
-    """Read the rows of a CSV file, starting with the header, without blank rows."""
+    """Read the rows of a CSV file, starting with the header and skipping blank rows."""
     text = read_text(path, "the manifest", ManifestError)
     first_line = text.lstrip().partition("\n")[0]
     delimiter = max(DELIMITERS, key=first_line.count)
@@ -229,8 +230,8 @@ def conditions_of(manifest: Manifest, column: str, baseline_condition: str) -> l
     manifest
         The manifest.
     column
-        Column that contains the condition. If empty, askew reads `axis` and `value` if both exist,
-        or `condition`.
+        Column that contains the condition. If empty, askew reads the columns `axis` and `value` if
+        both exist, or else the column `condition`.
     baseline_condition
         Condition of the baseline images; empty if the user did not name it.
 

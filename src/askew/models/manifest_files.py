@@ -13,7 +13,7 @@ from askew.store.files import shown
 from askew.types import grouped
 
 MOST_CONFLICTS = 100
-"""Maximum number of files that an error message about contradictory rows lists."""
+"""Maximum number of files listed in an error message about contradictory rows."""
 
 MOST_VALUES = 20
 """A column may identify a rater or a model if it has at most this many distinct values."""
@@ -130,8 +130,8 @@ class Places:
     def named(self, cell: str) -> Sequence[Path]:
         """Return the image files that best match the path in a cell.
 
-        These files have the same name as in the cell, and their paths share the most parts with the
-        cell's path, counted from the end.
+        These files have the name that the cell contains, and of all files with this name, their
+        paths share the longest ending with the cell's path.
         """
         parts = cell.split("/")
         by_length = grouped(
@@ -246,7 +246,7 @@ def _leads_out(manifest: Manifest, line: int, cell: str, places: Places) -> str:
 
 
 def _is_below_folder(cell: str, path: Path) -> bool:
-    """Check whether a path that begins with "/" was found below the folder, not below "/"."""
+    """Check whether a path that begins with "/" was resolved in the folder instead of in "/"."""
     return cell.startswith("/") and os.path.isfile(path) and str(path) != os.path.realpath(cell)
 
 
@@ -301,7 +301,7 @@ def _match_hint(cells: Sequence[str], places: Places) -> str:
 
 
 def _shown_path(file: Path, folder: Path) -> str:
-    """Return a path for messages, relative to the folder if the file is inside it."""
+    """Return the path to show in messages, relative to the folder if the file is in this folder."""
     return shown(file.relative_to(folder) if file.is_relative_to(folder) else file)
 
 
@@ -372,7 +372,7 @@ def _describe_conflicts(
 
 
 def _differences(pictures: Sequence[FiledPicture]) -> list[str]:
-    """Return the fields, with their contents, in which the rows for one file differ."""
+    """Return the fields in which the rows for one file differ, with their contents."""
     contents = [_fields_of(picture) for picture in pictures]
     differences = []
     for name in contents[0]:
@@ -396,8 +396,8 @@ def _distinguishing(
 ) -> str:
     """Return an example of a filter, COLUMN=VALUE, that selects one row for each file.
 
-    The column must have few distinct values, and must differ between the rows of every file in
-    `conflicts`. Empty if there is no such column.
+    The column must have few distinct values, and for every file in `conflicts`, its values must
+    differ between the file's rows. Empty if there is no such column.
     """
     for column in columns:
         values = {row[column] for row in manifest.rows.values()} - {""}

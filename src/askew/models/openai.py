@@ -32,7 +32,7 @@ from askew.models.prices import list_price
 from askew.types import Missing
 
 URL_VARIABLE = "ASKEW_MODEL_URL"
-"""Environment variable with the address of the server."""
+"""Environment variable for the server's address."""
 
 CONCURRENCY = 4
 TIMEOUT = 300.0
@@ -59,7 +59,7 @@ SEND_STRENGTH = "send_strength"
 """Name of the request field that sends the strength of each edit to the server."""
 
 FIELD_PREFIX = "field_"
-"""Prefix of settings for any other field.
+"""Prefix of settings that add other fields to requests.
 
 For example, `field_cfg=3` adds `cfg=3` to each request.
 """
@@ -67,7 +67,7 @@ For example, `field_cfg=3` adds `cfg=3` to each request.
 REFUSALS = re.compile(
     r"moderation|content_policy|content_filter|safety|sexual|responsibleai", re.IGNORECASE
 )
-"""Pattern for a server's error codes that mean that its filter refused a prompt or an image."""
+"""Pattern for the error codes that a server returns if its filter refused a prompt or an image."""
 
 SETTINGS = ("api_version", "concurrency", "revision", "seed_bits", "seeded", "timeout", "url")
 """Settings that askew does not send as fields of a request."""
@@ -152,7 +152,7 @@ class HostedModel:
         Raises
         ------
         ServerError
-            If the server returns no image for any other reason.
+            If the server fails to return an image for any other reason.
         """
         return [self._image(request) for request in requests]
 
@@ -258,7 +258,7 @@ class HostedEditor:
 def _refusal(error: ServerError) -> Missing:
     """Return the message of a filter that refused a request.
 
-    Errors of other kinds are raised again.
+    Other errors are re-raised.
     """
     if error.status in (400, 403, 422) and REFUSALS.search(error.server_code):
         return Missing("refused", error.words)
@@ -268,7 +268,7 @@ def _refusal(error: ServerError) -> Missing:
 def _named_in_request(
     fields: Mapping[str, Setting], omitted: Sequence[str] = ()
 ) -> dict[str, Setting]:
-    """Return the fields, except `omitted`, keyed by the names that they have in a request."""
+    """Return the fields, except `omitted`, keyed by their names in a request."""
     return {
         field.removeprefix(FIELD_PREFIX): value
         for field, value in fields.items()

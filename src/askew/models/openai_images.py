@@ -1,4 +1,4 @@
-"""Safely open the images that servers with OpenAI's interface send.
+"""Safely open images sent by servers that use OpenAI's interface.
 
 Each image contains the server's report in its `info`.
 """
@@ -37,7 +37,7 @@ def image_of(answer: ImagesResponse, prompt: str, url: str) -> Image.Image:
     Raises
     ------
     ServerError
-        If the answer contains no image that can be opened safely.
+        If the response contains no image that can be opened safely.
     """
     try:
         (entry,) = answer.data or []

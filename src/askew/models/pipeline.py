@@ -1,6 +1,6 @@
 """Models and editors that open their diffusers pipeline only when it is needed.
 
-Opening a pipeline imports PyTorch and diffusers. To show a finished run, askew does not open a
+Opening a pipeline imports PyTorch and diffusers. askew can show a finished run without opening a
 pipeline, because the run stores the necessary facts.
 """
 
@@ -44,7 +44,7 @@ def _states(text: str) -> list[object]:
 
 
 class PipelineModel:
-    """Model that opens its diffusers pipeline only to make an image or to look up a fact.
+    """Model that opens its diffusers pipeline only to generate an image or to look up a fact.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class PipelineModel:
         network
             Function that opens the network.
         *parts
-            Values on which the facts depend, besides this model's settings and files.
+            Values that also determine the facts, in addition to this model's settings and files.
         """
         remembered = remembered_facts()
         files = file_state(self._location, str(self._given.get("revision") or "") or None)
@@ -143,7 +143,7 @@ class PipelineModel:
 
     @property
     def device(self) -> str | None:
-        """Device that makes the images; None if the pipeline has not been opened."""
+        """Device that generates the images; None if the pipeline has not been opened."""
         return self.network.device if "network" in self.__dict__ else None
 
     @property
@@ -227,7 +227,7 @@ class PipelineEditor:
 
     @property
     def device(self) -> str | None:
-        """Device that makes the edits; None if the pipeline has not been opened."""
+        """Device on which images are edited; None if the pipeline has not been opened."""
         return self._arguments[0].device
 
     @property

@@ -1,4 +1,4 @@
-"""Constants about diffusers pipelines that askew can use without importing PyTorch or diffusers."""
+"""Constants for diffusers pipelines, usable without importing PyTorch or diffusers."""
 
 INDEX = "model_index.json"
 """File that every folder with a diffusers pipeline contains."""

@@ -59,7 +59,7 @@ class StudioModel(PipelineModel):
         return PipelineEditor(self, settings, known)
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Return the words of a prompt that the caption grammar does not know."""
+        """Return the words of a prompt that the caption grammar does not contain."""
         return list(parse(prompt).unknown)
 
     def unheard_words(self, prompt: str) -> list[str]:
@@ -68,7 +68,7 @@ class StudioModel(PipelineModel):
 
 
 def _known_facts(folder: str, settings: Mapping[str, Setting]) -> dict[str, Any]:
-    """Return the facts about a pipeline, for settings that need no check."""
+    """Return the facts about a pipeline whose settings need no check."""
     chosen: dict[str, Any] = {**KNOWN, **settings}
     batch_size = int(chosen.pop("batch_size"))
     return {
@@ -80,7 +80,7 @@ def _known_facts(folder: str, settings: Mapping[str, Setting]) -> dict[str, Any]
 
 
 def _need_no_check(settings: Mapping[str, Setting]) -> bool:
-    """Check whether all settings are in `KNOWN`, are positive, and have their default's type."""
+    """Check whether all settings are in `KNOWN`, positive, and of the same type as the default."""
     return all(
         name in KNOWN and type(value) is type(KNOWN[name]) and float(value) > 0
         for name, value in settings.items()

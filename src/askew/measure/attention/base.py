@@ -95,7 +95,7 @@ class AttentionRecorder:
         Raises
         ------
         NotEnoughData
-            If the pipeline made no image inside the `with` block.
+            If the pipeline generated no image inside the `with` block.
         UsageError
             If the images have different sizes.
         """

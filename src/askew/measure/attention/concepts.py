@@ -36,7 +36,7 @@ class ConceptTokens:
         return self._tokens.get(concept.strip().lower(), concept)
 
     def identity(self, concepts: Iterable[str]) -> list[str]:
-        """Return a hash of the vectors, in a list; an empty list if no concept has a token."""
+        """Return a list that contains a hash of the vectors; empty if no concept has a token."""
         if self._file is None or not any(concept in self for concept in concepts):
             return []
         return [sha256(self._file.read_bytes())]

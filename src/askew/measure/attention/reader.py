@@ -31,7 +31,7 @@ TOLERANCE = 2.0
 def attribution_text(prompt: str, concept: str, against: str) -> str:
     """Return the attribution prompt "<prompt> and <concept>" (BiasMap, section 3).
 
-    If the prompt does not contain the word `against`, this word is added, too. The prompt must
+    If the prompt does not contain the word `against`, this word is also added. The prompt must
     contain the exact word: "artist" does not contain "art".
     """
     words = [concept]
@@ -59,7 +59,7 @@ class AttentionReader:
     definition, branch
         As in `AttentionMaps`.
     numbers
-        Position of each image among the images of the prompt, keyed by the seed of the image.
+        Position of each image among the prompt's images, keyed by the image's seed.
 
     Attributes
     ----------

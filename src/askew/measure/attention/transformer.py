@@ -206,7 +206,7 @@ def advance(
 
 
 def shares_among_tokens(image: AttentionSide, keys: Tensor) -> Tensor:
-    """Divide each pixel's attention among the tokens only, and sum the shares over heads.
+    """Normalize each pixel's attention over the tokens only, and sum the shares over heads.
 
     Parameters
     ----------
@@ -225,11 +225,11 @@ def shares_among_tokens(image: AttentionSide, keys: Tensor) -> Tensor:
 
 
 def shares_among_all(image: AttentionSide, keys: Tensor) -> Tensor:
-    """Divide each pixel's attention among all pixels and tokens, and return the tokens' shares.
+    """Normalize each pixel's attention over all pixels and tokens, and return the tokens' shares.
 
     Shares are summed over heads and have the shape (images, tokens, pixels). If the value of one
     token is 1 and all other values are 0, the result of the attention is this token's share. This
-    method avoids a matrix of size pixels x pixels. The number of tokens that a head can process at
+    method avoids building a pixels x pixels matrix. The number of tokens that a head can process at
     once equals the width of the head.
 
     Parameters
@@ -258,7 +258,7 @@ SHARES = {"text": shares_among_tokens, "joint": shares_among_all}
 
 
 def _attended(tokens: AttentionSide, pixels: AttentionSide) -> Tensor:
-    """Return the result of the tokens' attention to the pixels and to each other."""
+    """Return the output of the tokens' attention to the pixels and to each other."""
     keys = torch.cat([pixels.keys, tokens.keys], dim=2)
     values = torch.cat([pixels.values, tokens.values], dim=2)
     by_head = functional.scaled_dot_product_attention(tokens.queries, keys, values)
@@ -322,10 +322,10 @@ class TransformerAttentionRecorder(AttentionRecorder):
         over the tokens. According to the ConceptAttention paper, maps with `output` match objects
         better.
     softmax
-        Normalization of `ovam`. With `text`, each pixel's attention is divided among the tokens of
-        the attribution prompt only, so the maps sum to steps x heads at each pixel. With `joint`,
-        each pixel's attention is divided among all pixels and the tokens of the attribution prompt,
-        with the weights that the model would use if the attribution prompt were its prompt.
+        Normalization of `ovam`. With `text`, each pixel's attention is normalized over the tokens
+        of the attribution prompt only, so the maps sum to steps x heads at each pixel. With
+        `joint`, each pixel's attention is normalized over all pixels and the tokens of the
+        attribution prompt, as if the attribution prompt were the model's prompt.
     """
 
     branches = ("cond",)
@@ -432,7 +432,8 @@ class TransformerAttentionRecorder(AttentionRecorder):
     def _enter(self, block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Record a block's arguments before it runs.
 
-        The tokens are embedded just before the first block runs, because LoRA scales apply by then.
+        The tokens are embedded just before the first block runs, because LoRA scales are in effect
+        by then.
         """
         call = self._call
         if call is None:
@@ -451,22 +452,22 @@ class TransformerAttentionRecorder(AttentionRecorder):
     def _keep(
         self, name: str, _module: Any, args: tuple[Tensor, ...], output: Tensor | None = None
     ) -> None:
-        """Store the output of a module, or the input that it receives, for the passive stream."""
+        """Store a module's output or input for the passive stream."""
         if self._call is not None:
             self._call.activations.setdefault(name, args[0] if output is None else output)
 
     def _keep_parallel(self, attn: Any, _module: Any, _args: Any, output: Tensor) -> None:
-        """Store queries, keys and values of an attention that contains the feed-forward layer."""
+        """Store queries, keys and values of an attention module with a feed-forward layer."""
         parts, _ = _split_parallel(attn, output)
         for name, part in zip(PROJECTIONS, parts, strict=True):
             self._keep(name, None, (), part)
 
     def _keep_attended(self, attn: Any, module: Any, args: tuple[Tensor, ...]) -> None:
-        """Store the result of an attention that contains the feed-forward layer."""
+        """Store the output of an attention module that includes the feed-forward layer."""
         self._keep("pixels", module, (args[0][..., : attn.inner_dim],))
 
     def _pass_tokens(self, name: str, block: Any, attn: Any, _args: Any, output: Any) -> None:
-        """After a block has run on the image, run it on the tokens, and add their maps."""
+        """After a block has run on the image, run it on the passive stream, and add its maps."""
         call = self._call
         if call is None:
             return

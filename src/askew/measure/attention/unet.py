@@ -36,7 +36,7 @@ class _Layer:
 class UNetAttentionRecorder(AttentionRecorder):
     """Attention recorder for Stable Diffusion 1, 2 and XL.
 
-    A softmax divides each pixel's attention among the tokens of the attribution prompt.
+    A softmax normalizes each pixel's attention over the tokens of the attribution prompt.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class UNetAttentionRecorder(AttentionRecorder):
     ) -> None:
         """Record a layer's size before it runs, and compute its keys.
 
-        The keys are computed at this point because the LoRA scales already apply.
+        The keys are computed at this point because the LoRA scales are already in effect.
         """
         hidden = args[0] if args else kwargs["hidden_states"]
         layer.size = hidden.shape[-2:]

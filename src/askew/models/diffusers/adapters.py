@@ -22,7 +22,7 @@ SECOND_ENCODER = {
     "clip_l": ("text_encoder", "tokenizer"),
     "clip_g": ("text_encoder_2", "tokenizer_2"),
 }
-"""Text encoder and tokenizer that belong to each key in learned-word files for two encoders."""
+"""Text encoder and tokenizer of each key, for learned-word files that serve two text encoders."""
 
 UNNAMED = ("emb_params",)
 """Keys in a learned-word file that are not the learned word itself."""

@@ -44,7 +44,7 @@ FURTHER = {
     "SanaSprintPipeline": "SanaSprintImg2ImgPipeline",
     "ChromaPipeline": "ChromaImg2ImgPipeline",
 }
-"""Image-to-image pipelines that AutoPipelineForImage2Image does not know."""
+"""Image-to-image pipelines that AutoPipelineForImage2Image does not support."""
 
 STEPS = "num_inference_steps"
 FIXED = ("height", "width", "strength")
@@ -141,7 +141,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
                 )
 
     def _multiple(self) -> int:
-        """Return the number of which an image's width and height must be multiples.
+        """Return the number that must divide an image's width and height.
 
         This number depends on the downscaling factor from pixels to latents, and on the patch size
         if the network is a transformer.

@@ -98,9 +98,9 @@ class EncoderInput:
     family
         Class of the pipeline.
     tokenizers
-        Tokenizers of the pipeline, by component.
+        Tokenizers of the pipeline, keyed by component.
     encoders
-        Class names of the pipeline's text encoders, by component.
+        Class names of the pipeline's text encoders, keyed by component.
     settings
         Settings with which the pipeline is called.
     call
@@ -135,7 +135,7 @@ class EncoderInput:
         }
 
     def cut_words(self, prompt: str) -> list[str]:
-        """Return the words at the end of a prompt that do not change the input of any encoder.
+        """Return those words at the end of a prompt that do not change the input of any encoder.
 
         If the pipeline does not call its text encoders as expected, the list is empty.
         """
@@ -156,7 +156,7 @@ class EncoderInput:
         return words[most:]
 
     def _tokens(self, words: list[str]) -> list[torch.Tensor]:
-        """Return the tokens that the text encoders receive for these words, in the order of calls.
+        """Return the tokens that text encoders receive for these words, in order of the calls.
 
         The pipeline may fail on the output of a stand-in, but only after it has called each text
         encoder.

@@ -50,7 +50,7 @@ CLASSES: Mapping[str, str] = {
     "StableDiffusionLDM3DPipeline": "it makes images with depth maps",
     "JoyImageEditPlusPipeline": IMAGE,
 }
-"""Reason why a pipeline class cannot be used, for classes whose parameters do not reveal it."""
+"""Reasons why some pipeline classes cannot be used although their parameters do not show it."""
 
 BEGINNINGS: Mapping[str, str] = {
     "Onnx": "its networks are in the ONNX format, which askew does not load",
@@ -115,7 +115,7 @@ def pipeline_class(repository: Repository) -> Any:
 def loader(family: type[DiffusionPipeline]) -> Any:
     """Return the diffusers class that can load pipelines of the class `family`.
 
-    It is AutoPipelineForText2Image if that class knows `family`, and DiffusionPipeline if not.
+    It is AutoPipelineForText2Image if that class supports `family`, and DiffusionPipeline if not.
     """
     known = family in AUTO_TEXT2IMAGE_PIPELINES_MAPPING.values()
     return AutoPipelineForText2Image if known else DiffusionPipeline
@@ -179,7 +179,7 @@ def _needed_parameters(call: Parameters) -> list[str]:
 
 
 def _reason_of_channels(repository: Repository) -> str:
-    """Return the reason why a UNet needs an input image, as for inpainting; "" if it needs none."""
+    """Return the reason why a UNet needs an input image (inpainting, for example); "" for none."""
     channels = repository.config("unet").get("in_channels")
     latents = repository.config("vae").get("latent_channels")
     if channels is None or latents is None or channels == latents:

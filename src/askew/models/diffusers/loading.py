@@ -47,8 +47,8 @@ class DeviceSetup:
     dtype
         Number format of the pipeline's networks.
     offload
-        Unit of the pipeline that is kept in main memory while the device does not need it: "none",
-        "model" (whole networks) or "sequential" (parts of networks).
+        Parts of the pipeline that are moved to main memory while the device does not need them:
+        "none", "model" (whole networks) or "sequential" (parts of networks).
     """
 
     device: torch.device
@@ -196,7 +196,7 @@ def load(
     Raises
     ------
     UsageError
-        If weights are incomplete or not safetensors.
+        If weights are incomplete or not in the safetensors format.
     ModelError
         If the download fails, or if there is not enough disk space or memory.
     """
@@ -262,8 +262,8 @@ def _from_single_file(
 ) -> Any:
     """Load a pipeline from a single checkpoint file, without a safety checker.
 
-    The accelerate package is necessary so that weights missing from the file can be detected:
-    without it, diffusers would set them to random values.
+    The accelerate package is needed to detect weights that are missing from the file: without it,
+    diffusers would set them to random values.
     """
     MissingPackage.unless_installed("accelerate", "offload", "loading a single checkpoint file")
     if not hasattr(family, "from_single_file"):

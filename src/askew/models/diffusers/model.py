@@ -85,7 +85,7 @@ Kandinsky is not in this set, because its decoder returns tensors that are not s
 """
 
 BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
-"""Default number of images that a pipeline makes at a time on each kind of device."""
+"""Default number of images that a pipeline generates at a time on each kind of device."""
 
 OF_PIPELINE: Mapping[str, Setting] = {}
 """Empty settings, which replace none of the pipeline's defaults."""
@@ -121,7 +121,7 @@ class PipelineMaker(ABC, Generic[R]):
     Attributes
     ----------
     product
-        Word for what the pipeline makes: "image" or "edit".
+        Word for the pipeline's output: "image" or "edit".
     smaller
         Advice for users when one image or edit needs too much memory.
     """
@@ -138,7 +138,7 @@ class PipelineMaker(ABC, Generic[R]):
 
     @property
     def device(self) -> str:
-        """Device on which the pipeline makes images."""
+        """Device on which the pipeline generates images."""
         return str(self.place.device)
 
     @property
@@ -160,7 +160,7 @@ class PipelineMaker(ABC, Generic[R]):
         return nullcontext()
 
     def _make(self, requests: Sequence[R]) -> list[ImageOrMissing]:
-        """Make images for requests that could be served by a single pipeline call.
+        """Generate images for requests that could be served by a single pipeline call.
 
         If memory runs out, the method halves the batch and tries again. The method raises
         ModelError if a single image needs too much memory.
@@ -196,7 +196,7 @@ class PipelineMaker(ABC, Generic[R]):
 
         Some pipelines draw noise from the global generator instead of the images' own generators.
         For such a pipeline, this method returns only the image for the first request. From then on,
-        the pipeline makes one image at a time.
+        the pipeline generates one image at a time.
         """
         pipeline = self.pipeline
         seeds = [request.seed for request in requests]
@@ -219,7 +219,7 @@ class PipelineMaker(ABC, Generic[R]):
 
 
 class DiffusersModel(PipelineMaker[Request]):
-    """Model that makes images with a diffusers pipeline.
+    """Model that generates images with a diffusers pipeline.
 
     An image does not depend on the other images in its batch.
 
@@ -245,11 +245,11 @@ class DiffusersModel(PipelineMaker[Request]):
     dtype
         auto, float32, bfloat16 or float16.
     offload
-        Unit of the pipeline that is kept in main memory while the GPU does not need it: none, model
-        (whole networks) or sequential (parts of networks).
+        Parts of the pipeline that are moved to main memory while the GPU does not need them: none,
+        model (whole networks) or sequential (parts of networks).
     batch_size
-        Number of images that the pipeline makes at a time. If 0, askew chooses a number that suits
-        the device. When memory runs out, askew halves this number.
+        Number of images that the pipeline generates at a time. If 0, askew chooses a number that
+        suits the device. When memory runs out, askew halves this number.
     config
         For a single file: folder or ID of a pipeline with the same layout. By default, askew
         recognizes the layout by the names of the weights.
@@ -264,9 +264,9 @@ class DiffusersModel(PipelineMaker[Request]):
     Attributes
     ----------
     watch, steer
-        Functions that return a context manager, which is active while the pipeline makes images;
-        None for no function. `watch` must not change the images. `steer` may change the images, as
-        a mitigation does; `settings` must then contain the mitigation.
+        Functions that return a context manager, which is active while the pipeline generates
+        images; None for no function. `watch` must not change the images. `steer` may change the
+        images, as a mitigation does; `settings` must then contain the mitigation.
 
     Raises
     ------
@@ -412,7 +412,7 @@ class DiffusersModel(PipelineMaker[Request]):
             yield
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Return the words at the end of a prompt that no text encoder receives, in order.
+        """Return the words that every text encoder cuts off from the end of a prompt, in order.
 
         Text encoders cut off the end of long prompts. The list is empty if askew cannot determine
         which tokens the text encoders receive.
@@ -453,7 +453,7 @@ class DiffusersModel(PipelineMaker[Request]):
     def _cut_words(self, prompt: str, limit: TextLimit) -> list[str]:
         """Return the words that a tokenizer cuts off.
 
-        The first item may be only the end of a word.
+        The first item may contain only the end of a word.
         """
         tokenizer = self._tokenizer(limit.tokenizer)
         ids = tokenizer(prompt, add_special_tokens=False, verbose=False).input_ids

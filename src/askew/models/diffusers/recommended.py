@@ -170,8 +170,8 @@ def distilled_word(name: str) -> str:
 def _is_turbo(folder: Path, unet: Mapping[str, Any], name: str) -> bool:
     """Check whether a pipeline is SDXL-Turbo or SD-Turbo.
 
-    Only these pipelines have an Euler scheduler that begins at pure noise, together with a side
-    length and a text width that form a pair in `TURBO`. A Stable Diffusion 2 base model to which
+    Only these pipelines have both an Euler scheduler that begins at pure noise, and a pair of side
+    length and text width that is listed in `TURBO`. A Stable Diffusion 2 base model to which
     somebody added such a scheduler has the same files as SD-Turbo. In this case, the name on the
     Hub decides.
     """

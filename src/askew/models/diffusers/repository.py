@@ -79,7 +79,7 @@ class Repository:
     single_file
         Checkpoint file that contains all weights. None if each component has its own files.
     is_distilled
-        True if the index states that the pipeline makes images in few steps without guidance.
+        True if the index states that the pipeline generates images in few steps without guidance.
     """
 
     network: Pretrained
@@ -105,7 +105,7 @@ class Repository:
         Raises
         ------
         UsageError
-            If the installed library does not know the class.
+            If the installed library does not contain the class.
         """
         library, name = self.components[component]
         try:

@@ -33,7 +33,7 @@ MULTIPLES: Mapping[str, int] = {
     "SanaPipeline": 32,
     "SanaSprintPipeline": 32,
 }
-"""Number of which height and width must be multiples, keyed by pipeline class.
+"""Number that must divide height and width, keyed by pipeline class.
 
 Flux, Chroma, Qwen-Image and Krea 2 would round other sizes without a warning.
 """
@@ -48,7 +48,7 @@ RECORDED = (
 )
 """Parameters whose defaults are recorded together with the user's settings.
 
-As a result, askew makes new images if a new version of diffusers changes one of these defaults.
+As a result, askew generates new images if a new version of diffusers changes one of these defaults.
 """
 
 NOT_SETTINGS = (
@@ -80,7 +80,7 @@ AT_LEAST_ONE = ("num_inference_steps", "prior_num_inference_steps", *SIDES)
 ABOUT_SETTINGS = re.compile(r"[/\\]diffusers[/\\](?:pipelines|schedulers)[/\\]")
 """Pattern for the paths of the diffusers files that check and use settings.
 
-Errors raised in other files, such as the code of networks, are not about settings.
+Errors raised in other files, such as network code, are not about settings.
 """
 
 NEGATIVE = ("negative_prompt", "negative_prompt_2", "negative_prompt_3")
@@ -338,8 +338,8 @@ def check_size(settings: Mapping[str, Setting], multiple: int, name: str) -> Non
     Raises
     ------
     UsageError
-        If only one side is given, which some families would ignore, or if a side is not a multiple
-        of `multiple`.
+        If only the height or only the width is given (some families would ignore it), or if one of
+        them is not a multiple of `multiple`.
     """
     sides = {side: settings[side] for side in SIDES if side in settings}
     for side in SIDES:
@@ -359,7 +359,7 @@ def check_size(settings: Mapping[str, Setting], multiple: int, name: str) -> Non
 
 @contextmanager
 def fitting(settings: Mapping[str, Setting], name: str) -> Iterator[None]:
-    """Convert the errors about settings that are raised in this context to UsageError."""
+    """Convert setting-related errors raised in this context to UsageError."""
     try:
         yield
     except (IndexError, ValueError) as error:

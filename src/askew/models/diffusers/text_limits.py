@@ -21,7 +21,7 @@ the template.
 """
 
 LIMITED_BY_CALL = ("T5Tokenizer", QWEN)
-"""Tokenizers whose limit is the parameter `LENGTH` of the pipeline's call, if the call has it."""
+"""Tokenizers whose token limit is set by the pipeline's `LENGTH` parameter, if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
