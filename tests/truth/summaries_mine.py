@@ -131,8 +131,8 @@ ROWS = (
         "Mining against random search",
         ("search_gain", "no_search_gain"),
         "Each run compares two kinds of search, in eight pairs of searches with five prompts each. "
-        "If both kinds are random searches, a reported difference is an error. If the bias score "
-        "of one kind of search is higher by 0.2, the report should state a difference.",
+        "If both kinds of search are random searches, a reported difference is an error. If the bias "
+        "score of one kind of search is higher by 0.2, the report should state a difference.",
         lambda seed: beats_random(0.0, seed),
         lambda seed: beats_random(0.2, seed),
         0.8,

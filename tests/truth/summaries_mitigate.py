@@ -84,7 +84,7 @@ ROWS = (
         ("technique_improvement", "no_technique_improvement", "technique_headline"),
         f"Each run has a biased model, three axes, and {PICTURES} images before and after a "
         "mitigation. If the mitigation has no effect, any reported improvement is an error. If "
-        "gender becomes uniform, the report should state an improvement of gender.",
+        "gender becomes uniform, the report should state that gender improved.",
         lambda seed: bool(nothing_done(seed).helped),
         lambda seed: "gender" in {entry.axis for entry in mitigated(seed).helped},
         0.9,
@@ -123,7 +123,7 @@ ROWS = (
         ("technique_doubt",),
         "Each run uses the same biased model as above. If the mitigation has no effect, a reported "
         "doubt is an error. If the second instrument does not confirm that gender changed, the "
-        "report should state a doubt.",
+        "report should express this doubt.",
         lambda seed: any(axis.doubted for axis in nothing_done(seed).axes),
         lambda seed: ["other"] in (axis.doubted for axis in mitigated(seed).axes),
         0.9,

@@ -279,7 +279,7 @@ def study_extend(
 ) -> StudyExtension:
     """Add the second stage to a label study that was made with --pilot.
 
-    From the raters' labels of the pilot, askew computes how many further images of each stratum are
+    From the raters' labels of the pilot, askew computes how many more images of each stratum are
     needed for the study's precision. The new images are assigned to the raters of the pilot who are
     not excluded. The links of these raters stay valid. The rules in study.toml do not change.
 

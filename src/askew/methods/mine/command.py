@@ -132,8 +132,8 @@ def mine(
     eval_images
         Number of held-out images per best prompt in a search by skew. [default: 48]
     until
-        In a search by skew, add held-out images to each best prompt until its bias is significant.
-        askew tests after 8, 12, 16, 24, … images, up to --max-images.
+        In a search by skew, add held-out images to each of the best prompts until its bias is
+        significant. askew tests after 8, 12, 16, 24, … images, up to --max-images.
     max_images
         Maximum number of held-out images per best prompt with --until decided. [default: 400]
     variations
