@@ -72,7 +72,7 @@ def test_a_histogram_without_concepts_has_no_cas(variant: str) -> None:
 def test_wrong_histograms_are_refused() -> None:
     with pytest.raises(ValueError, match="have the same concepts"):
         cas([1.0, 2.0], [1.0])
-    with pytest.raises(ValueError, match="not negative"):
+    with pytest.raises(ValueError, match="non-negative"):
         cas([1.0, -2.0], [1.0, 1.0])
     with pytest.raises(UnknownName, match="variant"):
         cas([1.0], [1.0], "papers")  # type: ignore[arg-type]

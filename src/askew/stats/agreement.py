@@ -250,7 +250,7 @@ def _alpha_weights(ratings: Floats, scale: Scale) -> Floats:
 
 
 def _table_of_two(ratings: ArrayLike, values: int) -> NDArray[np.int64]:
-    """Count the items for each value from the first rater (rows) and from the second (columns)."""
+    """Count the items for each pair of values from the first (rows) and second rater (columns)."""
     answered = _answered(ratings, values)
     if len(answered) != 2:
         raise ValueError(f"kappa is defined for two raters, not for {len(answered)}")
@@ -299,7 +299,7 @@ def _unit_weights(count: int, draws: int, rng: Generator, *, drawn: bool) -> Flo
 
 
 def _with_interval(estimate: Estimate, drawn: Floats, method: str, level: float) -> Estimate:
-    """Return the estimate with an interval, which is computed from the resampled values."""
+    """Return the estimate with an interval computed from the resampled values."""
     defined = drawn[~np.isnan(drawn)]
     if not len(defined):
         return estimate

@@ -6,7 +6,7 @@ deviation, measures how much CAS differs between the values of an axis. `corrupt
 made by the model that answers questions about the images (TIBET, section 5.3, Fig. 5c).
 `association_intervals` computes intervals and p-values.
 
-Functions raise NotEnoughData if a set has no image or no concept, or if there are fewer than two
+Functions raise NotEnoughData if a set has no images or no concepts, or if there are fewer than two
 counterfactual sets. They raise ValueError for negative or infinite numbers, and for shapes that do
 not match.
 """
@@ -204,7 +204,7 @@ def unit_vectors(embeddings: ArrayLike) -> Floats:
     rows = array_of(embeddings, "embeddings")
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     if not np.all(length):
-        raise ValueError("an embedding has length zero; cosine is not defined for it")
+        raise ValueError("an embedding has length zero, so its cosine similarity is undefined")
     return np.asarray(rows / length)
 
 

@@ -199,7 +199,7 @@ def _of_models(scores: Scores, means: Sequence[tuple[Floats, Floats]]) -> tuple[
 def _difference(
     first: Estimate, second: Estimate, correlation: float, p: float, *, is_cas: bool = False
 ) -> Estimate:
-    """Return the score of the first model minus the score of the second model."""
+    """Return the difference in a score between the models (first minus second)."""
     difference = Estimate(
         value=first.mark - second.mark,
         n=(first.n or 0) + (second.n or 0),
@@ -238,7 +238,7 @@ def _exchange_p(sets: Sequence[PairedSets], scores: Scores, draws: int, rng: Gen
 def _joined_ends(
     first: Estimate, second: Estimate, correlation: float, *, is_cas: bool
 ) -> tuple[float, float]:
-    """Return the ends of the interval for the difference between two scores.
+    """Return the limits of the interval for the difference between two scores.
 
     `joined` expects quantities whose lower bound is 0. CAS can reach its upper bound of 1, so this
     function passes 1 - CAS to `joined`.

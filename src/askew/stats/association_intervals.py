@@ -122,7 +122,7 @@ class AssociationParts:
     scores : array, (K,)
         Plug-in CAS of the counterfactuals.
     intervals : tuple of CasInterval
-        Intervals of the CAS.
+        Intervals for CAS.
     interval_name : str
         Name of the interval method.
     for_low, for_mark, for_high : NoisyScores
@@ -168,11 +168,11 @@ def associations(
 ) -> Associations:
     """Estimate the CAS of each counterfactual, the MAD of these scores, and alternatives to MAD.
 
-    The scores are those of TIBET (Eq. 1-3, Eq. 6-7 and appendix 9.4). The reported values are the
-    plug-in scores, and the intervals are for the population scores. The interval of CAS comes from
-    test inversion (`concept_shift`). The interval of MAD comes from test inversion on stretched
-    scores. With few images, the plug-in CAS is far too low and may lie outside its interval. If a
-    set has fewer than three images, there are no intervals. CAS has no null.
+    The scores are defined as in TIBET (Eq. 1-3, Eq. 6-7 and appendix 9.4). The reported values are
+    the plug-in scores, and the intervals are for the population scores. The interval of CAS comes
+    from test inversion (`concept_shift`). The interval of MAD comes from test inversion on
+    stretched scores. With few images, the plug-in CAS is far too low and may lie outside its
+    interval. If a set has fewer than three images, there are no intervals. CAS has no null.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def associations(
     Raises
     ------
     NotEnoughData
-        If a set has no image or no concept, or there are fewer than two counterfactuals.
+        If a set has no images or no concepts, or there are fewer than two counterfactuals.
     ValueError
         If a count is negative, or sets have different columns.
     """
@@ -258,7 +258,7 @@ def _image_counts(sets: Sequence[Floats], missing: Sequence[int]) -> ImageCounts
 def _parts_of_counts(
     sets: Sequence[Floats], variant: Variant, *, draws: int, level: float, rng: Generator
 ) -> AssociationParts:
-    """Compute CAS and its intervals from counts of concepts."""
+    """Compute CAS and its intervals from concept counts."""
     if any(np.any(images < 0) for images in sets):
         raise ValueError("counts of concepts cannot be negative")
     histograms = [images.mean(axis=0) for images in sets]

@@ -139,7 +139,7 @@ def rate_change(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the change in the rate of decisions for the first class, for the same images.
+    """Estimate how much the rate of decisions for the first class changes on the same images.
 
     The change lies in [-1, 1]. A decision is included only if it is known both before and after the
     change. The null value is zero. p is two-sided and is computed by randomly flipping the sign of
@@ -170,7 +170,7 @@ def differential_change(
 ) -> Estimate:
     """Estimate how much the difference between two associations changes (Saravanan et al., Eq. 3).
 
-    The estimate is the change in the first group minus the change in the second group. The estimate
+    The estimate is the difference in change between the groups (first minus second). The estimate
     lies in [-2, 2], and its null value is 0. The interval combines the intervals of both changes
     (MOVER). p is two-sided and is computed by randomly assigning images, with their mean changes,
     to the groups.
@@ -223,10 +223,10 @@ def _image_changes(after: ArrayLike, before: ArrayLike) -> Floats:
 
 
 def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Estimate the share, in [0, 1], of a group's images assigned to the first class of a pair.
+    """Estimate the share of a group's images that are assigned to the first class of a pair.
 
-    The null value is 1/2. The interval is a mid-P interval, and p comes from the exact two-sided
-    binomial test.
+    The share is in [0, 1], and its null value is 1/2. The interval is a mid-P interval, and p comes
+    from the exact two-sided binomial test.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ def _effective_members(x: Floats, share: float, level: float) -> float:
 def clustered_rate_difference(
     first: ArrayLike, second: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> Estimate:
-    """Estimate the share in `first` minus the share in `second`, in [-1, 1].
+    """Estimate the difference between two shares (`first` minus `second`), in [-1, 1].
 
     The interval combines the intervals of both shares (MOVER; Newcombe 1998) and allows for the
     correlation between paired clusters. p is two-sided and is computed by randomly swapping the two
@@ -129,7 +129,7 @@ def cluster_correlation(x: Floats, y: Floats) -> float:
 def rate_gap(
     first: ArrayLike, second: ArrayLike, level: float, name: str, correlation: float = 0.0
 ) -> Estimate:
-    """Estimate the share in `first` minus the share in `second`, in [-1, 1], with a MOVER interval.
+    """Estimate the difference between two shares (`first` minus `second`), with a MOVER interval.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def clustered_mean(
 def clustered_mean_difference(
     first: ArrayLike, second: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> Estimate:
-    """Estimate the mean of `first` minus the mean of `second`.
+    """Estimate the difference between two means (`first` minus `second`).
 
     Only pairs in which both clusters have values are included. p is computed by randomly flipping
     the signs of the differences. The parameters are as in `clustered_rate_difference`, except that
@@ -272,7 +272,7 @@ def _means(x: Floats) -> Floats:
 
 
 def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return both arrays' cluster means, computed only from rows in which both arrays have values."""
+    """Return the cluster means of both arrays, using only rows in which both have values."""
     rows = min(len(x), len(y))
     x = x[:rows]
     y = y[:rows]

@@ -43,7 +43,7 @@ class Populations(NamedTuple):
     difference : array, (steps, concepts)
         Difference between the two histograms.
     share : array, (steps, concepts)
-        Fraction of the observed difference that remains in each concept, in [0, 1].
+        Fraction of the observed difference that remains for each concept, in [0, 1].
     """
 
     difference: Floats
@@ -158,7 +158,7 @@ class ConceptShift:
         difference : array, (concepts,)
             Difference between the two histograms of the population.
         share : array, (concepts,) or float
-            Fraction of the observed difference that remains in each concept, in [0, 1].
+            Fraction of the observed difference that remains for each concept, in [0, 1].
 
         Returns
         -------
@@ -185,8 +185,8 @@ class ConceptShift:
     def interval(self, level: float) -> CasInterval:
         """Return the interval for the population CAS, and the debiased value.
 
-        By chance, two sets may be more similar than most pairs of samples from equal populations,
-        although their populations differ a little. So for the low end, askew uses the observed CAS
+        Two sets may, by chance, be more similar than most pairs of samples from equal populations,
+        even if their populations differ a little. So for the low end, askew uses the observed CAS
         or the median CAS of samples from equal populations, whichever is smaller.
         """
         sparse = self.curve(self.sparse(), level)

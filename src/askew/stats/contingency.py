@@ -206,7 +206,7 @@ def _used_counts(table: ArrayLike) -> Floats:
     is_table = counts.ndim == 2 and np.all(np.isfinite(counts))
     if not is_table or np.any(counts < 0) or np.any(counts % 1):
         raise ValueError(
-            "a table of counts must have two axes, and contain whole numbers that are not negative"
+            "a table of counts must have two axes, and contain non-negative whole numbers"
         )
     return np.asarray(counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0])
 
@@ -361,7 +361,7 @@ def association_change_p(
     float
         Two-sided mid-p value, in (0, 1]. The test is valid for the null hypothesis that both models
         have the same shares in each row. If the models have the same association but different
-        shares, the test rejects about as often as if the shares were the same.
+        shares, the test is significant about as often as if the shares were the same.
 
     Raises
     ------

@@ -34,7 +34,7 @@ hardly affects the fit.
 """
 
 MOST_STEPS = 100
-"""Maximum number of steps of Newton's method."""
+"""Maximum number of Newton steps."""
 
 SMALL_STEP = 1e-9
 """Newton's method stops when the log posterior changes by less than this amount."""
@@ -167,7 +167,7 @@ def count_data(features: ArrayLike, counts: ArrayLike) -> CountData:
     Raises
     ------
     NotEnoughData
-        If there is no item, or there are fewer than two values.
+        If there are no items, or there are fewer than two values.
     ValueError
         If shapes differ, or counts are negative or not finite.
     """
@@ -205,7 +205,7 @@ def fit_counts(
     Raises
     ------
     NotEnoughData
-        If there is no item, or there are fewer than two values.
+        If there are no items, or there are fewer than two values.
     """
     data = count_data(features, counts)
     fits: dict[int, CountModel] = {}

@@ -21,7 +21,7 @@ ASSUMED_ITEM_CORRELATION = 0.1
 ASSUMED_RATER_CORRELATION = 0.05
 """Rate and correlations that askew assumes when it plans a study.
 
-The correlations are those between judgments about the same item, and between judgments by the same
+The two correlations are between judgments about the same item, and between judgments by the same
 rater.
 """
 
@@ -46,7 +46,7 @@ def crossed_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
     Raises
     ------
     NotEnoughData
-        If there is no judgment.
+        If there are no judgments.
     """
     x = np.asarray(happened, dtype=float)
     n = int((~np.isnan(x)).sum())

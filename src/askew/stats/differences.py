@@ -1,4 +1,4 @@
-"""Differences between two image sets on one axis, the first set minus the second set.
+"""Differences between two image sets on one axis (first set minus second set).
 
 askew estimates differences in a share, in the distance from a reference distribution, and in the
 association between two axes.
@@ -254,7 +254,7 @@ def joined(
     a, b
         Intervals of the two scores.
     points
-        The two scores; the midpoints of the intervals by default.
+        The two scores. By default, the midpoints of the intervals.
     correlation
         Correlation between the errors of the two scores.
 
@@ -358,7 +358,7 @@ def risk_difference(
     ValueError
         If a count is negative, or the counts of both groups exceed the number of answers.
     NotEnoughData
-        If there is no answer.
+        If there are no answers.
     """
     if min(first, second) < 0 or first + second > n:
         raise ValueError(
@@ -401,7 +401,7 @@ def _folded_ends(p: float, q: float, n: int, level: float) -> Ends:
 
 
 def _median_unbiased_gap(gap: int, n: int) -> float:
-    """Return the true difference between two shares for which `gap` is the median estimate."""
+    """Return the true difference between two shares at which the median estimate equals `gap`."""
     sizes = np.abs(2 * np.arange(n + 1) - n)
     at_or_below = (sizes < gap) + 0.5 * (sizes == gap)
 
@@ -470,7 +470,7 @@ def dependence_change(
 ) -> Estimate:
     """Estimate how much the association between two axes differs between two sets, in [-1, 1].
 
-    The estimate is Cramér's V of the first set minus Cramér's V of the second set. The interval
+    The estimate is the difference in Cramér's V between the sets (first minus second). The interval
     comes from a percentile bootstrap of pairs. The interval needs at least three images in each
     set. p is one-sided: it tests for a stronger association in the first set. The null hypothesis
     is that both sets have the same joint distribution. askew draws 9,999 permutations, so that p

@@ -13,8 +13,8 @@ least favorable case:
   At the level `POINT`, the low end is the debiased distance. The debiased distance is 0 for half of
   all samples from a fair population.
 - High end: the path (`outward`) continues beyond the observed shares, with more and more images
-  that show the values clearly in excess. All other values fall below their reference shares, where
-  they add no excess.
+  that show clearly over-represented values. All other values fall below their reference shares,
+  where they add no excess.
 
 Both paths start at the reference, so the interval excludes 0 only if the observed data would be
 rare under a fair population. For the upper limit of the interval, the rate at which the test
@@ -277,8 +277,8 @@ class SampledShares:
         """Return the path from the reference to a population in which all images show one value.
 
         The path starts at the reference (t = 0) and passes close to the observed shares (t = 1). It
-        then passes through a population that contains only the values in excess (t = 2), and ends
-        at a population that contains only the value with the largest excess (t = 3).
+        then passes through a population that contains only clearly over-represented values (t = 2),
+        and ends at a population that contains only the most over-represented value (t = 3).
         """
         gap = self.shares - self.reference
         n = np.asarray(self.pictures)[..., None]

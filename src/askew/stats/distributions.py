@@ -115,7 +115,7 @@ def binomial_pmf(successes: ArrayLike, n: ArrayLike, share: ArrayLike) -> Floats
     n : array
         Numbers of trials.
     share : array
-        Probabilities of a success, in [0, 1]. The shapes are broadcast against each other.
+        Probabilities of success, in [0, 1]. The shapes are broadcast against each other.
     """
     k = np.asarray(successes, dtype=float)
     trials = np.asarray(n, dtype=float)

@@ -49,7 +49,7 @@ class Followed:
         p-value of the opposite test, which checks whether fewer images follow their request than
         expected by chance.
     least_p : float
-        Minimum p-value that is possible with these numbers of requests and labels.
+        Minimum possible p-value for these numbers of requests and labels.
     shortfall_p : array, (K,)
         For each value, p-value of a test for fewer labels than requests, corrected by Holm's
         method. If a value was not requested, p is 1.

@@ -145,7 +145,7 @@ def reference_test(
     Raises
     ------
     NotEnoughData
-        If there is no image.
+        If there are no images.
     ValueError
         If `counts` are not non-negative whole numbers, or the shapes do not match.
     """
@@ -213,7 +213,7 @@ def possible_counts(n: int, values: int) -> Floats:
 def law_with_errors(
     n: int, reference: tuple[float, ...], errors: ReadingErrors
 ) -> tuple[Floats, NullLaw]:
-    """Return expected counts and Pearson's null distribution for labels with known errors.
+    """Return expected counts and the null distribution for labels with known errors.
 
     Parameters
     ----------

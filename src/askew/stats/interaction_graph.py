@@ -83,11 +83,11 @@ def amplification(
     without an effect. The null value is the mean sum of such contributions if no pair has an
     effect, and p is the probability that this sum is at least as large as the observed value. The
     interval is for the true sum. Noise increases the value most if only a few pairs have effects.
-    Noise increases it least if all effects are equally large in units of their standard errors. The
-    low end assumes that only a few pairs have effects. At level .95, the low end is the value minus
-    the 97.5 % quantile of the null distribution, or 0 if this is negative. So the low end is above
-    0 if p is below .025. The high end assumes equal effects. The high end is the true sum for which
-    2.5 % of all samples would have a value as low as the observed value.
+    Noise increases the value least if all effects are equally large in units of their standard
+    errors. The low end assumes that only a few pairs have effects. At level .95, the low end is the
+    value minus the 97.5 % quantile of the null distribution, or 0 if this is negative. So the low
+    end is above 0 if p is below .025. The high end assumes equal effects. The high end is the true
+    sum for which 2.5 % of all samples would have a value as low as the observed value.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
     Returns
     -------
     Estimate or Missing
-        Missing if there is no pair.
+        Missing if there are no pairs.
     """
     if not effects:
         return Missing("not_asked", "no pair of axes has a sensitivity")
@@ -200,7 +200,7 @@ def mean_sensitivity(effects: Sequence[Estimate], *, level: float = 0.95) -> Est
     Returns
     -------
     Estimate or Missing
-        Missing if there is no effect.
+        Missing if there are no effects.
     """
     if not effects:
         return Missing("not_asked", "no prompt has a sensitivity")
@@ -233,7 +233,7 @@ def heterogeneity(effects: Sequence[Estimate]) -> float | None:
     Returns
     -------
     float or None
-        p-value; None for fewer than two effects.
+        p-value; None if there are fewer than two effects.
     """
     if len(effects) < 2:
         return None
@@ -264,7 +264,7 @@ def correlation(
     Parameters
     ----------
     before : array, (..., sources, targets)
-        IS predicted from the counterfactual images of each prompt; NaN for a pair that should be
+        IS predicted from the counterfactual images of each prompt; NaN for pairs that should be
         left out.
     after : array, (..., sources, targets)
         IS measured on images of the mitigated model, and on baseline images that were not used for

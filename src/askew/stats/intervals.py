@@ -77,7 +77,7 @@ def array_of(
     Raises
     ------
     NotEnoughData
-        If there is no number.
+        If there are no numbers.
     ValueError
         If the number of axes is wrong, or if a number must be finite but is not.
     """
@@ -313,7 +313,7 @@ def positive_counts(counts: ArrayLike, name: str = "counts", whole: bool = False
     is_positive = c.ndim > 0 and ((c >= 0) & (c < np.inf)).all()
     if not is_positive or (whole and np.any(c % 1)):
         numbers = "whole numbers" if whole else "numbers"
-        raise ValueError(f"{name} must be finite {numbers} that are not negative")
+        raise ValueError(f"{name} must be finite, non-negative {numbers}")
     if not c.sum(axis=-1).all():
         raise NotEnoughData(
             f"all numbers in {name} are 0; at least one image with an answer is needed"

@@ -48,9 +48,9 @@ class RatedLabels:
         Number of raters who chose each value.
     labels : array, (images,)
         Index of the instrument's label. Indexes beyond those of the values represent labels that
-        are not a value of the axis.
+        are not values of the axis.
     kinds : int
-        Number of different labels, including those that are not a value of the axis.
+        Number of different labels, including labels that are not values of the axis.
     weights : array, (images,)
         Number of images in the run that each image represents.
     strata : array, (images,)
@@ -136,7 +136,7 @@ class InstrumentErrors:
         Shares of the true values among the weighted images.
     counts : array, (values, values)
         Effective sample size for each true value (rows) and each label (columns). These counts can
-        be used to correct shares. Labels that are not a value of the axis are left out.
+        be used to correct shares. Labels that are not values of the axis are left out.
     """
 
     rates: tuple[tuple[Estimate, ...], ...]
@@ -207,7 +207,7 @@ def _rate(rate: float, variance: float, size: float, labeled: int, level: float)
 
 @dataclass(frozen=True)
 class _Patterns:
-    """Distinct combinations of votes, label and stratum, with the number of images of each."""
+    """Distinct combinations of votes, label and stratum, with the number of images for each."""
 
     votes: Floats
     labels: NDArray[np.int64]

@@ -36,7 +36,7 @@ def student_mean(
     Parameters
     ----------
     numbers : array, (n,)
-        Numbers to average. There is no interval and no p-value for a single number, or for two
+        Numbers to average. There is no interval or p-value for a single number, or for two
         equal numbers.
     level
         Confidence level of the interval, in (0, 1).
@@ -52,7 +52,7 @@ def student_mean(
     Raises
     ------
     NotEnoughData
-        If there is no number.
+        If there are no numbers.
     ValueError
         If `numbers` has more than one axis, or a number is not finite.
     """
@@ -110,7 +110,7 @@ def prompt_mean(
     Raises
     ------
     NotEnoughData
-        If there is no number.
+        If there are no numbers.
     """
     mean = student_mean(numbers, level, "t over prompts", missing=missing, bounds=bounds)
     x = np.asarray(numbers, dtype=float)
@@ -241,7 +241,7 @@ def search_difference(
 ) -> Estimate:
     """Estimate how much the mean loss of the best prompts differs between two searches.
 
-    The value is the mean loss of the second search minus the mean loss of the first search. If the
+    The value is the difference in mean loss between the searches (second minus first). If the
     difference is below 0, the second search is better. With two or more runs, the searches are
     paired by run, and the interval is for the mean difference over runs. With a single run, the
     interval is for the mean difference over similar prompts, and does not account for the variation
@@ -258,7 +258,7 @@ def search_difference(
     Raises
     ------
     NotEnoughData
-        If there is no run, or a run has no loss.
+        If there are no runs, or a run has no losses.
     ValueError
         If the two searches have different numbers of runs.
     """

@@ -1,8 +1,8 @@
 """Shares in all images, including images whose labels are missing for unknown reasons.
 
 askew assumes nothing about why labels are missing. The reason may depend on the true value, so each
-missing label may be any value. So even infinitely many images would show only that the share of a
-value lies between two bounds.
+missing label may stand for any value. So even infinitely many images would show only that the share
+of a value lies between two bounds.
 """
 
 import math
@@ -22,7 +22,7 @@ WIDEST = 40.0
 def worst_case_intervals(
     counts: ArrayLike, missing: int, *, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Return intervals for the shares in all images, whatever the reasons for the missing labels.
+    """Return intervals for the shares in all images, regardless of why labels are missing.
 
     For the lower bound of a value's share, no missing label counts as this value. For the upper
     bound, all missing labels count as this value. The ends of the interval follow Imbens and Manski
@@ -60,8 +60,8 @@ def worst_case_intervals(
 def imbens_manski_tail(lowest: float, highest: float, n: int, level: float) -> float:
     """Return the tail probability on each side of an interval for a share with missing labels.
 
-    The probability is (1 - level) / 2 if both bounds are equal. It rises to 1 - level if the bounds
-    are far apart, because the true share can then be close to only one bound.
+    The probability is (1 - level) / 2 if both bounds are equal. The probability rises to 1 - level
+    if the bounds are far apart, because the true share can then be close to only one bound.
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ def imbens_manski_tail(lowest: float, highest: float, n: int, level: float) -> f
 def closest_counts(counts: ArrayLike, missing: int, reference: ArrayLike) -> Floats:
     """Fill in missing labels so that the counts are as close as possible to a reference.
 
-    Each missing label in turn becomes the value with the smallest ratio of (count + 0.5) to the
-    expected share. This minimizes Pearson's statistic, which is a sum of convex terms.
+    Each missing label in turn is assigned to the value with the smallest ratio of (count + 0.5) to
+    the expected share. This minimizes Pearson's statistic, which is a sum of convex terms.
 
     Parameters
     ----------

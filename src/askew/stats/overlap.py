@@ -3,7 +3,7 @@
 If two masks each cover 30 % of an image and their pixels are independent, their IoU is .176.
 Attention maps are smooth and similar in all images, so even maps from *different* images of a
 prompt have an IoU above this value. askew uses the overlap between different images as the null
-value. Functions raise NotEnoughData if there is no image, or if both masks of a pair are empty,
+value. Functions raise NotEnoughData if there are no images, or if both masks of a pair are empty,
 because their overlap is then not defined. They raise ValueError if shapes do not match.
 """
 
@@ -153,12 +153,12 @@ def covered(masks: ArrayLike, regions: ArrayLike) -> Floats:
     Raises
     ------
     NotEnoughData
-        If there is no region, or a region is empty.
+        If there are no regions, or a region is empty.
     """
     first, second = _flat_pair(masks, regions)
     sizes = second.sum(axis=1, dtype=float)
     if not len(first) or np.any(sizes == 0):
-        raise NotEnoughData("there is no region to cover, or a region is empty")
+        raise NotEnoughData("there are no regions to cover, or a region is empty")
     return np.asarray((first @ second.T).astype(float) / sizes)
 
 

@@ -45,7 +45,7 @@ class PairedSets:
         first_keys: Keys | None = None,
         second_keys: Keys | None = None,
     ) -> Self:
-        """Pair the rows of two sets that have the same key.
+        """Pair the rows that have the same key in two sets.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class PairedSets:
         Raises
         ------
         NotEnoughData
-            If a set has no image.
+            If a set has no images.
         ValueError
             If the sets have different columns, or a key occurs twice in a set.
         """
@@ -155,7 +155,7 @@ class PairedSets:
 
 
 def _rows_by_key(keys: Keys | None, n: int) -> dict[int, int]:
-    """Return a mapping from the key of each of n images to the row of the image."""
+    """Return a mapping from the key of each of n images to the image's row."""
     if keys is None:
         return {}
     if len(keys) != n:
@@ -171,7 +171,7 @@ def _rows_by_key(keys: Keys | None, n: int) -> dict[int, int]:
 
 
 def _resample_counts(n: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Count how often each of n rows occurs in each of several random resamples."""
+    """Count how often each of n rows occurs in each random resample."""
     if n == 0:
         return np.zeros((draws, 0))
     return bootstrap_weights(n, draws, rng) * n

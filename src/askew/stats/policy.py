@@ -147,7 +147,7 @@ def plan_policy(
     Raises
     ------
     NotEnoughData
-        If there is no goal.
+        If there are no goals.
     AskewError
         If the solver finds no solution.
     """

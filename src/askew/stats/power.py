@@ -1,4 +1,4 @@
-"""Power of tests for shares: how large a deviation must be so that a test detects it.
+"""Power of tests for shares: how large a deviation must be for a test to detect it.
 
 A test compares the shares of K values with reference shares. Under the alternative, one value k
 becomes more frequent: the shares are (1 - t) reference + t e_k. The distance of these shares from
@@ -60,7 +60,7 @@ NEGLIGIBLE = 1e-10
 STEADY = 0.1
 """The power must remain sufficient when up to this fraction of images is added.
 
-An exact test can have less power with more images, because its critical value changes in steps.
+With more images, an exact test can have less power, because its critical value changes in steps.
 """
 
 
@@ -143,7 +143,7 @@ def fit_power(
 
 
 def _distinct(shares: list[Floats], reference: tuple[float, ...]) -> list[Floats]:
-    """Keep only one of the alternatives that differ only by a permutation of values.
+    """Of the alternatives that differ only by a permutation of values, keep only one.
 
     The permutation must not change the reference shares. If labels have no errors, the test has the
     same power for all of these alternatives.
@@ -159,7 +159,7 @@ def _distinct(shares: list[Floats], reference: tuple[float, ...]) -> list[Floats
 def _rejected_counts(
     images: int, reference: tuple[float, ...], level: float, errors: ReadingErrors | None
 ) -> Floats:
-    """Return all counts for which Pearson's test is significant, of shape (outcomes, K)."""
+    """Return all counts for which Pearson's test is significant, as an (outcomes, K) array."""
     counts = possible_counts(images, len(reference))
     return counts[_rejects(counts, reference, level, errors)]
 
@@ -319,7 +319,7 @@ def _possible_alternatives(
 
 
 def _exact_exchange_power(images: int, first: Floats, second: Floats, level: float) -> float:
-    """Sum the probabilities of all pairs of counts whose test for two values is significant."""
+    """Sum the probabilities of all pairs of counts for which the test is significant."""
     number = np.arange(images + 1)
     of_first = scipy.stats.binom.pmf(number, images, first[0])
     of_second = scipy.stats.binom.pmf(number, images, second[0])

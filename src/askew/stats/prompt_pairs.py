@@ -12,8 +12,8 @@ images in the first condition and m_p images in the second condition. Its weight
 m_p, the weighted mean equals the share in all images of a condition.
 
 The test statistic measures how much the weighted shares differ between the conditions. Let x_pk be
-the number of images of prompt p that show value k in the first condition, and y_pk the same number
-in the second condition. The statistic is
+the number of images of prompt p that show value k in the first condition, and y_pk the
+corresponding number in the second condition. The statistic is
 
     sum over k of (sum over p of w_p (x_pk / n_p - y_pk / m_p))**2 / t_k,
     t_k = sum over p of w_p (x_pk / n_p + y_pk / m_p).
@@ -55,7 +55,7 @@ MOST_SUMS = 20_000
 """Maximum number of different sums over prompts for which the test is exact."""
 BATCH = 20_000  # draws that are simulated together
 LARGEST_DENOMINATOR = 1_000_000
-"""Differences are computed as exact fractions up to this common denominator."""
+"""Maximum common denominator for which differences are computed as exact fractions."""
 
 Integers = NDArray[np.int64]
 
@@ -190,7 +190,7 @@ class PromptPairs:
     def share_difference(
         self, value: int, *, level: float = 0.95, test: FitTest | None = None
     ) -> Estimate:
-        """Estimate the share of a value in the first condition minus its share in the second.
+        """Estimate the difference in a value's share between the conditions (first minus second).
 
         The interval combines the intervals of both shares (MOVER; Newcombe 1998), using the
         correlation between the conditions across prompts. p is the mid-p of the test that randomly

@@ -34,7 +34,7 @@ def rate_difference(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the rate in the later run minus the rate in the earlier run, in [-1, 1].
+    """Estimate the difference in a rate between two runs (later minus earlier), in [-1, 1].
 
     The null value is 0, and p is two-sided. If both runs use the same images, the test randomly
     swaps the two runs for each image. If the images are independent, the test randomly assigns them
@@ -68,7 +68,7 @@ def mean_difference(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the mean over images in the later run minus the mean in the earlier run.
+    """Estimate the difference in the mean over images between two runs (later minus earlier).
 
     Parameters, null value and p are as in `rate_difference`, but rows may contain any numbers. If
     both runs use the same images, the interval comes from a bootstrap over images. If the images
@@ -115,7 +115,7 @@ def contrast_difference(
     first, second
         Rows of the first group and rows of the second group.
     paired
-        Whether each group has the same images in both runs.
+        Whether each group consists of the same images in both runs.
     rng
         Random generator for the draws.
     draws

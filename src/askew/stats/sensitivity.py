@@ -11,7 +11,7 @@ IS is positive if the intervention brings the target axis closer to its referenc
 
 **Value.** A distance computed from a few images is too large on average, and this excess
 grows as the number of images shrinks. With 48 baseline images and K counterfactual sets of 48
-images, the uncorrected difference between the distances is positive on average even without an
+images, the uncorrected difference between the distances is positive on average, even without an
 effect. Every distance between distributions p and q in this module is a sum of |f · (p - q)| over
 linear forms f (`distance.linear_forms`). The excess of each term follows from the sampling variance
 of f · p. askew adds normal noise to the more precise of the two distributions until both have the
@@ -186,7 +186,7 @@ def interactions(
         interval, it is moved to the nearer end of the interval. `p` comes from a two-sided test of
         IS = 0, and is below 1 - level if and only if the interval excludes 0. `null` is the mean
         value expected without an effect, when all sets come from the same population. The result is
-        Missing if a set has no answer, if the axis has fewer than two values, or if the instrument
+        Missing if a set has no answers, if the axis has fewer than two values, or if the instrument
         cannot distinguish the values.
 
     Raises
@@ -505,7 +505,7 @@ def _checked_counts(pair: AxisPairSample) -> tuple[Floats, Floats, Floats]:
     initial = np.atleast_2d(initial)
     counts = np.vstack([initial, counterfactual])
     if not np.all(np.isfinite(counts)) or np.any(counts < 0) or np.any(counts % 1):
-        raise ValueError("counts must be whole numbers that are not negative")
+        raise ValueError("counts must be non-negative whole numbers")
     return initial, counterfactual, reference
 
 
@@ -677,7 +677,7 @@ def _stream(target: str) -> int:
 def debiased_difference(
     before: Floats, variances_before: Floats, after: Floats, variances_after: Floats
 ) -> Floats:
-    """Return the sum of |gap| before the intervention minus the sum after it, corrected for noise.
+    """Return how much the intervention reduces the sum of |gap|, corrected for noise.
 
     Parameters
     ----------

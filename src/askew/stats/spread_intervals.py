@@ -23,8 +23,8 @@ def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float)
 
     To form the tested patterns, all scores move toward their median by the same amount, so that
     only a few scores still differ from the median. This is the least favorable case for the low
-    end. The low end is the smallest population spread for which a fraction of at least (1 - level)
-    / 2 of all samples reaches the observed spread.
+    end. The low end is the smallest population spread for which at least a fraction (1 - level) / 2
+    of all samples reaches the observed spread.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float)
 def high_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float) -> float:
     """Return the high end of the interval for the spread of K population scores.
 
-    The high end is the smallest population spread for which a fraction of at most (1 - level) / 2
-    of all samples does not exceed the observed spread. Observed scores can be unusually similar by
-    chance, even for equal populations. So if the observed spread is below the median spread of
-    samples from equal populations, askew uses this median instead.
+    The high end is the smallest population spread for which at most a fraction (1 - level) / 2 of
+    all samples has a spread no larger than the observed spread. Observed scores can be unusually
+    similar by chance, even for equal populations. So if the observed spread is below the median
+    spread of samples from equal populations, askew uses this median instead.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def _gathered(scores: Floats, median: float, t: ArrayLike) -> Floats:
 
 
 def _stretched(scores: Floats, outward: Floats, t: Floats) -> Floats:
-    """Scale the observed deviations by t up to t = 1. Beyond t = 1, move scores further apart."""
+    """Scale the observed deviations by t if t <= 1. Beyond t = 1, move scores further apart."""
     mean = scores.mean()
     return np.asarray(
         mean + np.minimum(t, 1.0) * (scores - mean) + np.maximum(t - 1.0, 0.0) * outward

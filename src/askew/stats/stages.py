@@ -1,8 +1,8 @@
 """Stratified samples of labels in two stages: intervals, and the size of the second stage.
 
 In the first stage (the pilot), people label a few images of each stratum. These labels determine
-how many images of each stratum people must label in the second stage to give the intervals for the
-shares a wanted half-width.
+how many images of each stratum people must label in the second stage so that the intervals for the
+shares reach a given half-width.
 
 If, by chance, the pilot contains few labels of the rarer value, the second stage is small, and the
 estimated variance is small as well. Therefore the intervals use a t-quantile, whose degrees of
@@ -45,7 +45,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class StagedLabels(StratifiedLabels):
-    """Labels of a stratified sample in two stages.
+    """Labels of a two-stage stratified sample.
 
     The attributes are the same as in `StratifiedLabels`.
     """
@@ -80,9 +80,10 @@ class Pilot:
     sizes : array, (strata,)
         Number of images in each stratum, all above 0.
     counts : array, (strata, values + 1)
-        Labels of the first stage. The last column counts images whose label is not a value.
+        Labels of the first stage. The last column counts images whose label is not a value of the
+        axis.
     available : array, (strata,)
-        Number of images in each stratum that the second stage can label.
+        Number of images that can be labeled in the second stage, for each stratum.
     """
 
     sizes: Integers

@@ -39,7 +39,7 @@ def exact_change_p(changes: ArrayLike) -> NDArray[np.float64]:
     counts = np.asarray(changes, dtype=float)
     is_square = counts.ndim == 2 and counts.shape[0] == counts.shape[1]
     if not is_square or not ((counts >= 0) & (counts % 1 == 0)).all():
-        raise ValueError("changes must be a square table of whole numbers of at least 0")
+        raise ValueError("changes must be a square table of non-negative whole numbers")
     same = np.diag(counts)
     lost = counts.sum(axis=1) - same
     gained = counts.sum(axis=0) - same
