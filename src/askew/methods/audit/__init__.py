@@ -17,7 +17,7 @@ from askew.types import Estimate
 
 
 def _verdicts(findings: AuditFindings) -> Iterator[LocatedEstimate]:
-    """Yield all deviations from the reference, for each image set and for all prompts together."""
+    """Yield all deviations from the reference, for each image set and pooled over all prompts."""
     yield from _verdicts_of("shares", findings.shares)
     yield from _verdicts_of("shares_over_prompts", findings.shares_over_prompts)
 

@@ -47,7 +47,7 @@ def compared_plan(
         Folder of the finished audit, and its store. By default, askew uses the store next to the
         run folder.
     model
-        Plan fields `model` and `model_args` of the other model. A missing field keeps its value
+        Plan fields `model` and `model_args` of the new model. A missing field keeps its value
         from the finished audit.
     decide
         Axes that must have significant verdicts before askew stops adding images to a prompt. By
@@ -84,7 +84,7 @@ def compared_plan(
 
 
 def _model_fields(plan: AuditPlan, model: Mapping[str, object]) -> dict[str, object]:
-    """Return the fields of the plan that describe the other model.
+    """Return the fields of the plan that describe the new model.
 
     If `model` has no field "model", the model stays the same and only its settings change.
     """

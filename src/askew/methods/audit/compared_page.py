@@ -15,7 +15,7 @@ from askew.types import Estimate
 
 
 def compared_sentences(findings: AuditFindings) -> list[str]:
-    """Return sentences on the differences, the largest difference, and the numbers of images.
+    """Return sentences about the differences, the largest difference, and the numbers of images.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def _row(verdict: PairedVerdict) -> b.IntervalRow:
 
 
 def compared_notes(findings: AuditFindings) -> tuple[str, ...]:
-    """Return a note on when askew stops adding images; empty if there is no compared run."""
+    """Return a note that states when askew stops adding images; empty if there is no compared run."""
     plan = findings.plan
     if not plan.compared_run:
         return ()

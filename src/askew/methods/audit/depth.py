@@ -36,7 +36,7 @@ class Depth:
     plan
         The plan, reduced to the counterfactual prompts whose images are generated.
     baseline
-        Shares and verdicts of the baseline images if the verdicts selected the axes; otherwise
+        Shares and verdicts of the baseline images if the axes were selected by verdicts; otherwise
         None.
     """
 
@@ -116,7 +116,7 @@ def _most_work(plan: AuditPlan, baseline: AuditPlan, model: Model, reader: Surve
 
 
 def cost_lines(plan: AuditPlan) -> list[str]:
-    """Return a line on how many images each setting of `--counterfactuals` would generate."""
+    """Return a line that states how many images each `--counterfactuals` setting would generate."""
     most = plan.images * len(plan.texts())
     baseline = plan.images * len(plan.prompts)
     if most == baseline:

@@ -21,7 +21,7 @@ from askew.types import Estimate, Kind, Missing, record
 T = TypeVar("T")
 
 Frequencies = tuple[tuple[str, float], ...]
-"""Concepts with the share of images that show them, in order of decreasing share."""
+"""Concepts and the share of images that show each concept, in order of decreasing share."""
 
 
 @record
@@ -194,7 +194,7 @@ class AuditFindings(Head):
     domain : tuple of Domain
         Comparisons between prompts that have an axis in common.
     shares_over_prompts, differences_over_prompts
-        Shares in the images of all prompts together, and the differences between conditions. Empty
+        Shares pooled over the images of all prompts, and the differences between conditions. Empty
         if there is only one prompt.
     following : tuple of Following
         Comparisons of the labels of baseline images with the values that mitigations request.

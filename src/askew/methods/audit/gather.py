@@ -46,7 +46,8 @@ class AuditGathered(SurveyData):
     compared : mapping of prompt to ObservedSet
         Labeled images of the compared run, keyed by prompt. Empty without a compared run.
     baseline : JudgedShares or None
-        Shares and verdicts of the baseline images, if the verdicts selected axes.
+        Shares and verdicts of the baseline images if the axes were selected by verdicts; otherwise
+        None.
     """
 
     captioner: str | None

@@ -152,7 +152,7 @@ class AuditView:
     Attributes
     ----------
     seen : list of SetShares
-        Shares in the baseline sets and conditions. If there are no such sets, shares in all sets.
+        Shares in the baseline sets and conditions or, if there are neither, shares in all sets.
     leads : list of SetShares
         Shares from the first instrument's labels, biased sets first.
     tibet : list of Tibet
@@ -257,7 +257,7 @@ class AuditView:
         return b.Details(plural(count, "more image"), (b.PictureGrid("", tuple(rows)),))
 
     def _own_sets(self, prompt: str) -> list[PictureSet]:
-        """Return the baseline set and conditions of a prompt, or all its sets if it has neither."""
+        """Return a prompt's baseline set and conditions or, if it has neither, all of its sets."""
         plan = next(plan for plan in self.findings.plan.prompts if plan.text == prompt)
         sets = [picture_set for picture_set in self.findings.sets if picture_set.prompt == prompt]
         own_sets = [picture_set for picture_set in sets if not plan.has(picture_set.axis)]
@@ -346,7 +346,10 @@ class AuditView:
         yield b.Details("All differences, by axis and value", lanes)
 
     def prompts_and_axes(self) -> Iterator[b.Block]:
-        """Yield the details of all axes, in a collapsed block per prompt if there are several."""
+        """Yield the details of all axes.
+
+        If there are several prompts, each prompt has a collapsed block.
+        """
         if self.findings.shares_over_prompts:
             yield b.Details("All prompts together", self._together(), anchor=TOGETHER)
         if len(self.details) == 1:
@@ -358,7 +361,7 @@ class AuditView:
             yield b.Details(quote(prompt, 160), blocks, anchor=prompt)
 
     def _together(self) -> Iterator[b.Block]:
-        """Yield the shares in the images of all prompts together."""
+        """Yield the shares pooled over the images of all prompts."""
         for shares in self.findings.shares_over_prompts:
             axis_name = capital(perceived(shares.axis))
             set_name = words.set_label(shares.set)

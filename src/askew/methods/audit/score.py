@@ -26,9 +26,9 @@ from askew.plan import PromptPlan
 def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings:
     """Return the findings of an audit.
 
-    Shares in baseline sets and conditions are computed for all axes, and shares in a counterfactual
-    set only for the axis that the set varies. Differences are computed between baseline sets and
-    conditions.
+    Shares in baseline sets and conditions are computed for all axes. Shares in a counterfactual set
+    are computed only for the axis that the set varies. Differences are computed between baseline
+    sets and conditions.
 
     Parameters
     ----------

@@ -104,7 +104,10 @@ def decided_prompts(
 def is_decided(
     plan: AuditPlan, prompt: PromptPlan, significant: AbstractSet[tuple[str, str]]
 ) -> bool:
-    """Check whether all axes in `plan.decide`, or any axis if it is empty, are significant.
+    """Check whether a prompt has all verdicts that `plan.decide` requires.
+
+    The verdicts on all axes in `plan.decide` must be significant. If the list is empty, a
+    significant verdict on any axis is enough.
 
     Parameters
     ----------
@@ -123,7 +126,7 @@ def is_decided(
 def sequential_shares(plan: AuditPlan, observed: Observed, errors: Errors) -> JudgedShares:
     """Return the shares in the baseline images, with sequential verdicts and intervals.
 
-    The result has no entries for all prompts together, because each prompt's number of images
+    The result has no entries pooled over all prompts, because each prompt's number of images
     depends on its labels.
     """
     entries = []

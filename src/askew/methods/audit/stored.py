@@ -49,7 +49,7 @@ def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, 
     run
         A finished audit.
     prompts
-        Prompts and axes to compare. Counterfactual sets for other axes are left out.
+        Prompts and axes to compare. Counterfactual sets for other axes are omitted.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def _check_answers(run: AuditResult, prompt: PromptPlan, sets: Sequence[Observed
 def _sets_of_prompt(
     run: AuditResult, prompt: PromptPlan, planned: PromptPlan, store: Store
 ) -> list[ObservedSet]:
-    """Return a prompt's image sets, without counterfactual sets of axes that are not compared."""
+    """Return a prompt's image sets, excluding counterfactual sets of axes that are not compared."""
     sets: list[tuple[Prompt, list[Picture | Missing]]] = []
     ids: dict[str, None] = {}
     for image_set in run.findings.sets:

@@ -3,8 +3,9 @@
 Chinchure et al., "TIBET: Identifying and Evaluating Biases in Text-to-Image Generative Models". A
 prompt generator proposes axes and counterfactual prompts (section 3.1), the model generates images
 (3.2), and a VQA model answers questions about them. This module turns the answers into concepts and
-computes the similarity score CAS from them (3.3). CAS^CLIP is computed from image embeddings, and
-the score MAD from the CAS of an axis (3.4). The formulas are in `askew.stats.association`.
+computes the similarity score CAS from them (3.3). CAS^CLIP is computed from image embeddings; the
+MAD score is computed from an axis's CAS values (3.4). The formulas are in
+`askew.stats.association`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -70,8 +71,8 @@ class SetTexts:
     Attributes
     ----------
     columns : sequence of int
-        Content of each column of `rows`: the index of the axis that the answers describe or, for
-        captions, the number of axes.
+        For each column of `rows`, a number that states its content: the index of an axis if the
+        column contains answers about this axis, or the number of axes if it contains captions.
     rows : sequence of sequence of str
         Answers and caption of each image that has answers to all questions, one row per image.
     complete : array of bool, (pictures,)
@@ -149,7 +150,7 @@ def tibet(
     counterfactuals
         Images generated from its counterfactual prompts.
     axes
-        The axes to score. An axis without a counterfactual set is left out.
+        The axes to score. An axis without a counterfactual set is omitted.
     scoring
         Instrument, seed, number of bootstrap samples, confidence level, and variant of the scores.
     vectors
@@ -365,7 +366,7 @@ def texts_of_sets(
     """Return the answers and captions of image sets, with the same columns for all sets.
 
     An image is used only if it has answers to all questions, so that a missing answer cannot look
-    like a difference. A question that has no answer for any image is left out of all sets.
+    like a difference. A question that has no answer for any image is omitted from all sets.
     """
     rows_of_sets = [_texts_of_pictures(observed, axes, scoring.instrument) for observed in sets]
     answered = _answered_columns(rows_of_sets)
@@ -414,7 +415,7 @@ def _as_texts(row: Sequence[Answer]) -> list[str]:
 
 
 def concepts_of_axis(sets: Sequence[ObservedSet], axis: Axis, scoring: Scoring) -> list[Concepts]:
-    """Turn the answers about an axis into concepts, without captions."""
+    """Turn the answers about an axis into concepts, ignoring the captions."""
     return extract_concepts(without_captions(sets), [axis], scoring)
 
 
@@ -457,7 +458,7 @@ def phrases_of(axes: Sequence[Axis], scoring: Scoring) -> list[str]:
 
 
 def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
-    """Compare the prompts that share an axis with the same values, for each axis (section 5.2).
+    """For each axis, compare the prompts that have this axis with the same values (section 5.2).
 
     Scores are debiased and averaged over prompts. Their intervals are Student's t intervals at
     confidence `level`. For an axis with two values, the result also contains the difference between
@@ -532,7 +533,10 @@ def _mean_contrast(value: str, scores: Sequence[AxisScores], level: float) -> Es
 def _scaled_cas(
     values: Sequence[str], scores: Sequence[AxisScores], level: float
 ) -> dict[str, Estimate]:
-    """Return each value's mean share of the sum of CAS (paper's scaling); empty if a sum is 0."""
+    """Return each value's CAS as a share of the sum over all values, averaged over prompts.
+
+    This is the paper's scaling. The result is empty if a sum is 0.
+    """
     rows = []
     estimates = []
     for axis in scores:

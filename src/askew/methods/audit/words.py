@@ -76,7 +76,7 @@ def answer(findings: AuditFindings, leads: Sequence[SetShares]) -> list[str]:
 
 
 def _bias_of_sets(leads: Sequence[SetShares], biased: Sequence[SetShares]) -> str:
-    """Return a sentence on the only image set; if there are several sets, on one axis."""
+    """Return a sentence about the only image set or, if there are several sets, about one axis."""
     if _is_of_one_set(leads):
         return counted_headline(biased[0])
     return _bias_of_prompts(leads, biased)
@@ -87,7 +87,7 @@ def _is_of_one_set(leads: Sequence[SetShares]) -> bool:
 
 
 def _bias_over_prompts(together: Sequence[SetShares]) -> str:
-    """Return a sentence with the leading values on all axes that are biased over all prompts."""
+    """Return a sentence with the leading values on axes that are biased in the pooled prompts."""
     axes = list(dict.fromkeys(entry.axis for entry in together if is_biased(entry)))
     if len({entry.set for entry in together}) == 1:
         return _shares_over_prompts([entry for entry in together if is_biased(entry)])
@@ -157,7 +157,7 @@ def _axis_names(axes: Sequence[str]) -> str:
 
 
 def _bias_of_prompts(leads: Sequence[SetShares], biased: Sequence[SetShares]) -> str:
-    """Return a sentence on one axis: its number of biased image sets, and the most biased sets.
+    """Return a sentence about one axis: its number of biased image sets, and the most biased sets.
 
     The sentence is about the axis that has the largest number of biased sets.
     """
@@ -234,7 +234,7 @@ def _most_different(entries: Sequence[SetShares]) -> list[SetShares]:
 
 
 def detail(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
-    """Return sentences on the number of significant verdicts and the power of the other tests."""
+    """Return sentences about the number of significant verdicts and the power of other tests."""
     tested = [entry for entry in leads if is_biased(entry) is not None]
     if not tested:
         return "No share could be tested." if leads else ""
@@ -269,7 +269,10 @@ def _without_power(findings: AuditFindings) -> str:
 
 
 def _worst_case(tested: Sequence[SetShares]) -> str:
-    """Return a sentence on how many biases missing labels could explain; "" if this number is 0."""
+    """Return a sentence that states how many biases could be explained by missing labels.
+
+    The sentence is "" if there are no such biases.
+    """
     biased = [entry for entry in tested if is_biased(entry)]
     explained = sum(holds_in_worst_case(entry) is False for entry in biased)
     if not explained:
@@ -279,7 +282,7 @@ def _worst_case(tested: Sequence[SetShares]) -> str:
 
 
 def _all_places(tested: Sequence[SetShares], together: Sequence[SetShares]) -> str:
-    """Return a phrase on where verdicts are significant; "" if there is no significant verdict."""
+    """Return a phrase that states where verdicts are significant; "" if none is significant."""
     places = []
     of_sets = sum(is_biased(entry) is True for entry in tested)
     if of_sets:
@@ -291,7 +294,7 @@ def _all_places(tested: Sequence[SetShares], together: Sequence[SetShares]) -> s
 
 
 def _places_over_prompts(together: Sequence[SetShares], biased_count: int) -> str:
-    """Return a phrase on where all prompts together are biased: the axis, or a count."""
+    """Return a phrase that states where the pooled prompts are biased: the axis, or a count."""
     if len(together) == 1:
         return f"on {perceived(together[0].axis)}"
     count = f"{biased_count} of {len(together):,}"
@@ -303,13 +306,13 @@ def _places_over_prompts(together: Sequence[SetShares], biased_count: int) -> st
 
 
 def _power_over_prompts(together: Sequence[SetShares]) -> str:
-    """Return a sentence on the power of the tests on all prompts together."""
+    """Return a sentence about the power of the tests that pool all prompts."""
     power = _power(together)
     return f"For all prompts together, {power[:1].lower()}{power[1:]}" if power else ""
 
 
 def _power(tested: Sequence[SetShares]) -> str:
-    """Return a sentence on the deviation that each other test has 90 % power to detect."""
+    """Return a sentence about the deviation that the remaining tests have 90 % power to detect."""
     deviations = []
     for entry in tested:
         if not is_biased(entry):
@@ -321,7 +324,7 @@ def _power(tested: Sequence[SetShares]) -> str:
 
 
 def _places(tested: Sequence[SetShares], biased_count: int) -> str:
-    """Return a phrase on the axes and the number of image sets with significant verdicts."""
+    """Return a phrase about the axes and the number of image sets with significant verdicts."""
     count = f"{biased_count} of {len(tested):,}"
     if len(tested) == 1:
         return f"on {perceived(tested[0].axis)}"
@@ -333,7 +336,7 @@ def _places(tested: Sequence[SetShares], biased_count: int) -> str:
 
 
 def stop_sentence(findings: AuditFindings) -> str:
-    """Return a sentence on how many images each verdict needed; "" if their number is fixed."""
+    """Return a sentence that states how many images each verdict needed; "" if it is fixed."""
     plan = findings.plan
     if not plan.until:
         return ""
@@ -356,7 +359,7 @@ def stop_sentence(findings: AuditFindings) -> str:
 
 
 def _undecided_axes(shares: Sequence[SetShares]) -> str:
-    """Return a sentence on the axes of a single prompt that have no significant verdict."""
+    """Return a sentence about the axes of a single prompt that have no significant verdict."""
     axes = [perceived(entry.axis) for entry in shares if is_biased(entry) is False]
     if not axes:
         return ""
@@ -366,7 +369,7 @@ def _undecided_axes(shares: Sequence[SetShares]) -> str:
 
 
 def look_notes(findings: AuditFindings) -> tuple[str, ...]:
-    """Return a note on the number of images, if images were added until a verdict was reached."""
+    """Return a note about the number of images if this number was not fixed in advance."""
     plan = findings.plan
     if not plan.until:
         return ()
@@ -383,7 +386,7 @@ def look_notes(findings: AuditFindings) -> tuple[str, ...]:
 
 
 def depth_notes(findings: AuditFindings) -> tuple[str, ...]:
-    """Return a note on the axes with counterfactual images, if the plan leaves out some axes."""
+    """Return a note about the axes with counterfactual images, if the plan leaves out some axes."""
     plan = findings.plan
     if plan.counterfactuals == "all" or plan.until:
         return ()
@@ -408,7 +411,7 @@ def depth_notes(findings: AuditFindings) -> tuple[str, ...]:
 
 
 def open_axes(findings: AuditFindings) -> str:
-    """Return a sentence on the MAD of axes with open answers, which have no shares."""
+    """Return a sentence about the MAD of axes with open answers, which have no shares."""
     counted = {(entry.prompt, entry.axis) for entry in findings.shares}
     scores = [
         axis.mad
@@ -430,7 +433,7 @@ def open_axes(findings: AuditFindings) -> str:
 
 
 def by_mad(axis: AxisScores, even: bool = True) -> str:
-    """Return sentences on the MAD test and, if determined, the most similar counterfactual.
+    """Return sentences about the MAD test and, if determined, about the most similar values.
 
     Parameters
     ----------

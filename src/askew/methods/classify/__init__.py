@@ -15,7 +15,7 @@ from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import score
 
 PARTS = ("association", "differential", "accuracy")
-"""Parts of the findings that have scores per number of noise samples, and changes in scores."""
+"""Scores that a run reports for each number of noise samples, in addition to their changes."""
 
 METHOD = Method(
     name="classify",

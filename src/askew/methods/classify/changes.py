@@ -37,7 +37,7 @@ def sample_changes(
     hits : sequence of Hits
         Whether images are classified correctly, in order of increasing number of noise samples.
     scoring : Scoring
-        Settings of the intervals.
+        Settings for the intervals.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def sample_changes(
 def _steps(entries: Sequence[S]) -> Iterator[tuple[S, S]]:
     """Yield all pairs of successive entries.
 
-    If there are three or more entries, also yield the pair of the first and the last.
+    If there are three or more entries, also yield the pair of the first entry and the last entry.
     """
     yield from pairwise(entries)
     if len(entries) > 2:

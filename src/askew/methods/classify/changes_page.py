@@ -79,7 +79,7 @@ class ChangesView:
         return self.samples[0], self.samples[-1]
 
     def sentence(self) -> str:
-        """Return a sentence on how the main score changes with the number of noise samples."""
+        """Return a sentence about how the main score changes with the number of noise samples."""
         change = self.section.change
         entries: Sequence[Change] = change.differential or change.association
         main = _of_step(entries, self._from_first_to_last)[0]

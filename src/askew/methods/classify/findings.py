@@ -53,7 +53,7 @@ class Differential:
 
 @record
 class AssociationOverSamples:
-    """Change in an association with the number of noise samples.
+    """Change in an association from one number of noise samples to another.
 
     The change is the value with `samples` minus the value with `fewer` noise samples, in [-1, 1].
     """
@@ -67,7 +67,7 @@ class AssociationOverSamples:
 
 @record
 class DifferentialOverSamples:
-    """Change in a differential association with the number of noise samples.
+    """Change in a differential association from one number of noise samples to another.
 
     The change is the value with `samples` minus the value with `fewer` noise samples, in [-2, 2].
     """
@@ -82,7 +82,7 @@ class DifferentialOverSamples:
 
 @record
 class AccuracyOverSamples:
-    """Change in a group's accuracy with the number of noise samples.
+    """Change in a group's accuracy from one number of noise samples to another.
 
     The change is the value with `samples` minus the value with `fewer` noise samples, in [-1, 1].
     """
@@ -195,7 +195,7 @@ TESTED: tuple[Address, ...] = (
 
 
 def family(address: Address) -> Address | None:
-    """Return the score over whose tests q is corrected; None if the score is not tested."""
+    """Return the family of tests over which a score's q is corrected; None if it is not tested."""
     return pattern(address) if pattern(address) in TESTED else None
 
 
@@ -270,7 +270,7 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
         return _last(self.findings.classification.accuracy, samples, group=group).estimate
 
     def share(self, group: str, a: str, b: str) -> Estimate | Missing:
-        """Return the share classified as `a`, not `b`, with the largest number of noise samples."""
+        """Return the share classified as `a` rather than `b`, for the largest `samples`."""
         return _last(self.findings.classification.pairs, None, group=group, a=a, b=b).share_a
 
 

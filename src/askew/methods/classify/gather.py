@@ -1,4 +1,4 @@
-"""Run the costly part of `askew classify`: obtain input images, and denoising errors of classes."""
+"""Run the costly part of `askew classify`: obtain input images and their denoising errors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -226,7 +226,7 @@ class ClassificationView:
         return b.PictureRow(shots=tuple(shots), label=label, note=note)
 
     def skewed_pairs(self) -> Iterator[b.Block]:
-        """Yield charts of pairs with over 75 % of a group's images in one class (tables 6, 7)."""
+        """Yield charts of pairs where over 75 % of a group's images get one class (tables 6, 7)."""
         pairs = [pair for pair in self.findings.classification.pairs if pair.skewed]
         if pairs:
             yield b.Paragraph(
@@ -302,7 +302,7 @@ def _without_null(score: b.E) -> b.E:
 
 
 def difference_sentence(first: str, difference: Differential, shares: Sequence[b.E]) -> str:
-    """Return a sentence on the difference between two groups.
+    """Return a sentence about the difference between two groups.
 
     Parameters
     ----------
@@ -334,8 +334,8 @@ def reading(first: str) -> b.Section:
     terms = (
         (
             "Decision",
-            "askew adds noise to an image. The model predicts the noise twice, once for the "
-            "prompt of each of two classes. The class with the smaller error is chosen.",
+            "askew adds noise to an image. The model predicts the noise twice, once for each of the "
+            "two class prompts. The class with the smaller error is chosen.",
         ),
         (
             "Association",
@@ -381,11 +381,11 @@ def reading(first: str) -> b.Section:
         ),
         (
             "p and q",
-            "Association: permutation of the two sets of classes within each image. Difference: "
-            "permutation of the images between the groups. Pair: exact binomial test. Change in "
-            "an association: random flips of the sign of each image's change. Change in a "
-            "difference: permutation of the images' changes between the groups. q-values are "
-            "corrected within each kind of score",
+            "Association: the test permutes the two sets of classes within each image. "
+            "Difference: the test permutes the images between the groups. Pair: exact binomial "
+            "test. Change in an association: the test randomly flips the sign of each image's "
+            "change. Change in a difference: the test permutes the images' changes between the "
+            "groups. q-values are corrected within each kind of score",
         ),
     )
     return skeleton.reading(terms, limits=limits, method=method)

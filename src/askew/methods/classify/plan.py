@@ -134,7 +134,7 @@ class ClassificationPlan(RunPlan):
     def true_classes(self) -> dict[str, str]:
         """True class of each group, as given or as stated by its name.
 
-        Groups without a true class are left out.
+        Groups without a true class are omitted.
         """
         classes = dict(self.truth)
         for group in self.groups:

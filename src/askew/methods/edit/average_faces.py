@@ -18,7 +18,7 @@ from askew.store.requests import PictureRequest
 from askew.types import Picture
 
 MAKER = "average face"
-"""Name of the maker of average faces.
+"""Name of the `Maker` that makes average faces.
 
 The name is part of the keys under which average faces are stored.
 """

@@ -188,7 +188,7 @@ class EditData:
     readings : EditReadings
         Labels and measurements.
     scoring : Scoring
-        Settings of the scores.
+        Settings for the scores.
     """
 
     groups: Sequence[EditedGroup]

@@ -20,7 +20,7 @@ ComparedConditions = tuple[str, EditCondition, EditCondition]
 def contrasts(data: EditData) -> tuple[Contrast, ...]:
     """Compare groups, sets of edit prompts, and strengths.
 
-    All pairs of groups are compared, and all pairs of sets of edit prompts. The lowest strength is
+    All pairs of groups and all pairs of sets of edit prompts are compared. The lowest strength is
     compared with the highest strength.
 
     Images with the same number are edited with the same noise in all groups, so the comparisons are

@@ -23,7 +23,7 @@ R = TypeVar("R", bound=PictureRequest)
 K = TypeVar("K", bound=Hashable)
 
 RESIZER = "cropped and resized"
-"""Name of the maker of resized images.
+"""Name of the `Maker` that crops and resizes images.
 
 The name is part of the keys under which resized images are stored.
 """

@@ -62,7 +62,7 @@ def average_tones(
     """Compute the ITA of the average input face and the average edited face, and their difference.
 
     Intervals come from a percentile bootstrap that resamples input images together with their
-    edits. Samples that show no skin are left out.
+    edits. Samples that show no skin are omitted.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class FaceSums:
         )
 
     def tone(self, weights: Floats) -> float | Missing:
-        """Return the ITA of the average face, with a weight for each input image."""
+        """Return the ITA of the average face, weighting each input image."""
         total = float(weights @ self.counts)
         if not total:
             return Missing("no_face", "no image has exactly one detected face")

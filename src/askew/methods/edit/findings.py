@@ -28,7 +28,7 @@ Strength = Annotated[float, IdentifyingField()]
 class EditSet(PictureSet):
     """An image set of a group: its input images, restored images or edits.
 
-    Sets of input images have no axis. Sets of edits have a strength, and the word toward which the
+    Sets of input images have no axis. Sets of edits have a strength, and a word toward which the
     images were edited.
 
     Attributes

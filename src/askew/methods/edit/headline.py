@@ -62,7 +62,7 @@ def _has_change(entries: Sequence[Editing]) -> bool:
 def gender_sentence(
     entries: Sequence[Editing], contrasts: Sequence[Contrast], unchanged: Sequence[str] = ()
 ) -> str:
-    """Return a sentence on the groups whose perceived gender changes most and least.
+    """Return a sentence about the groups whose perceived gender changes most and least.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _range(changes: Mapping[str, Estimate], most: str, least: str) -> str:
 
 
 def skin_sentence(entries: Sequence[Editing]) -> str:
-    """Return a sentence on the groups whose skin becomes significantly lighter or darker.
+    """Return a sentence about the groups whose skin becomes significantly lighter or darker.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def skin_sentence(entries: Sequence[Editing]) -> str:
     Returns
     -------
     str
-        The sentence; empty if no change is significant, or if skin was not measured on faces.
+        The sentence; empty if no change is significant or if skin tone was not measured on faces.
     """
     lighter = []
     darker = []

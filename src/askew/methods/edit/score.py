@@ -31,7 +31,7 @@ The tests on the other axes count as tests of a single score.
 """
 
 NOT_RESTORED = Missing("not_asked", "the autoencoder of the model is not accessible")
-"""Floor of an editor whose autoencoder is not accessible because a server runs the model."""
+"""Value of the floor if the autoencoder is not accessible because a server runs the model."""
 
 GENDER_UNLABELED = Missing("not_asked", "no instrument labeled perceived gender")
 
@@ -148,7 +148,7 @@ def editing(data: EditData) -> tuple[Editing, ...]:
 
 
 def _family(address: Address) -> str | None:
-    """Return the score over whose tests q is corrected, or None if the score is not tested."""
+    """Return the family of tests over which a score's q is corrected; None if it is not tested."""
     return str(address[1]) if address[1] in TESTED else None
 
 
@@ -209,7 +209,7 @@ class CellScorer:
     scoring : Scoring
         Settings of the intervals.
     rng : Generator
-        Random generator, from which the scores draw one after another.
+        Random generator shared by the scores, which draw from it in turn.
     """
 
     cell: EditCell
@@ -260,7 +260,7 @@ class CellScorer:
             rng=self.rng,
             null=null,
             reason="no_face",
-            detail="no input image has a detected face both in itself and in one of its edits",
+            detail="no input image with a detected face has an edit with a detected face",
             **self.scoring.interval_options,
         )
 

@@ -23,7 +23,7 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate, Missing
 
 TONES = {"better": -1.0, "worse": 1.0, "changed": 0.0}
-"""Number that determines an edge's color for each effect. Blue (negative): closer to the reference.
+"""Position on the color scale for each effect of an edge. Blue (negative): closer to the reference.
 Orange (positive): further away."""
 
 
@@ -154,7 +154,7 @@ def _cell(edge: Edge | None) -> b.TableCell | None:
 
 
 def _untested_note(graph: Graph) -> str:
-    """Return a note on the pairs that were not tested, and the reasons."""
+    """Return a note about the pairs that were not tested, and the reasons."""
     pairs_by_reason: dict[str, list[str]] = {}
     for edge in graph.edges:
         if edge.untested and not edge.direct:
@@ -172,7 +172,7 @@ def over_prompts(entries: Sequence[EdgeOverPrompts], graphs: Sequence[Graph]) ->
     Parameters
     ----------
     entries
-        Summaries of all pairs over the prompts.
+        Summary of each pair over all prompts.
     graphs
         Graphs of the single prompts. The chart shows their sensitivities behind the mean.
     """

@@ -71,14 +71,14 @@ def interact(
         Reference shares: uniform, bls-2022, a CSV file, a run folder, or AXIS=VALUE:SHARE,… May be
         given more than once; later references override earlier ones. [default: uniform]
     distance
-        How distance from the reference is measured: ordinal, nominal, values, or auto (according to
+        Measure of the distance from the reference: ordinal, nominal, values, or auto (according to
         the scale of the axis). [default: auto]
     edge_rule
         Rule that decides whether a pair of axes is an edge: q (q < 0.05, corrected over all pairs
         in a graph), or paper (p below the paper's thresholds). [default: q]
     alpha
-        Threshold below which p makes a pair of axes an edge in the graph of a single prompt. This
-        option and the next three imply --edge-rule paper. [default: 0.0001]
+        A pair of axes is an edge in the graph of a single prompt if its p is below this threshold.
+        This option and the next three imply --edge-rule paper. [default: 0.0001]
     open_threshold
         Threshold that replaces --alpha if --open-answers is set. [default: 0.05]
     global_threshold

@@ -101,7 +101,7 @@ def count_answers(
         For each axis, counts of shape (m, m): one row per true value, one column per answer of the
         instrument.
     distance
-        How distance between shares and the reference is measured. "auto" depends on the scale of
+        Measure of the distance between shares and the reference. "auto" chooses it by the scale of
         the axis.
 
     Returns
@@ -143,7 +143,7 @@ def _counterfactual_counts(
 ) -> dict[AxisPair, Counts]:
     """Return the counts for each pair of a source and a target, of shape (1, K, m).
 
-    Sources that have fewer than two counterfactual sets are left out.
+    Sources that have fewer than two counterfactual sets are omitted.
     """
     after: dict[AxisPair, Counts] = {}
     for source in counts:
@@ -155,7 +155,7 @@ def _counterfactual_counts(
 
 
 def _missing_answers(sets: Sequence[ObservedSet], axis: AxisPlan, instrument: str) -> int:
-    """Count the images without an answer about an axis, in all sets together."""
+    """Count the images without an answer about an axis, summed over all sets."""
     asked = axis.axis()
     return sum(sum(observed.missing(instrument, asked).values()) for observed in sets)
 
@@ -307,7 +307,7 @@ def _pooled_axis(same: Sequence[GraphAxis]) -> GraphAxis:
 
 
 def _spread(counts: Counts, values: Sequence[str], joint: Sequence[str]) -> Counts:
-    """Expand the last dimension of counts from `values` to `joint` values.
+    """Expand the last dimension of `counts` from the entries of `values` to the entries of `joint`.
 
     Values that are not in `values` get a count of 0.
     """

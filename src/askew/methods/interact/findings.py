@@ -29,7 +29,7 @@ class GraphAxis:
     name : str
         Name of the axis.
     values : tuple of str
-        Values that the labels of images can have.
+        Values that image labels can take.
     counterfactuals : tuple of str
         Values stated in the axis's counterfactual prompts.
     scale : Scale
@@ -393,8 +393,8 @@ class InteractionFindings(Head):
         Parameters
         ----------
         prompt
-            The prompt. By default, the graph of all prompts together or, for a single prompt, its
-            graph.
+            Prompt of the graph. None for the graph of all prompts together or, if the run has only
+            one prompt, for the graph of this prompt.
 
         Raises
         ------
@@ -427,8 +427,8 @@ class InteractionResult(Result[InteractionPlan, InteractionFindings]):
             Names of the axes. If `source` is made uniform, the deviation of `target` from its
             reference decreases by IS.
         prompt
-            The prompt. By default, the graph of all prompts together or, for a single prompt, its
-            graph.
+            Prompt of the graph. None for the graph of all prompts together or, if the run has only
+            one prompt, for the graph of this prompt.
 
         Raises
         ------

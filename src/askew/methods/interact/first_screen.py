@@ -17,8 +17,10 @@ SHOWN = 24
 """Maximum number of images in each column."""
 
 SINGLE_PAIR = 0.1
+"""Shading strength of effects that are significant only for a single pair."""
+
 DETERMINED = 0.8
-"""Shading strength of effects significant for a single pair only, and of determined effects."""
+"""Shading strength of effects whose direction is determined."""
 
 KEYS = (
     ("under-4 framed", "closer to the reference: the direction is determined"),
@@ -42,8 +44,8 @@ def first_screen(findings: InteractionFindings, media: Media) -> b.FirstScreen:
     Returns
     -------
     FirstScreen
-        The first screen. For several prompts, the screen also has a chart that summarizes the pairs
-        of axes over the prompts.
+        The first screen. If there are several prompts, the screen also contains a chart that
+        summarizes each pair of axes over the prompts.
     """
     graph, *single_prompts = findings.biasconnect
     heat_map = effects_matrix(graph)

@@ -3,10 +3,10 @@
 The counterfactual sets of an axis, taken together, represent a model in which that axis is uniform.
 For every ordered pair of axes, including an axis with itself, this module answers two questions:
 
-1. Does the target axis depend on the source axis? Pearson's chi-squared test decides, on a table
-with a row for each counterfactual set and a column for each answer (section 3.3). 2. Does the
-target come closer to its reference if the source is uniform? Intersectional Sensitivity measures by
-how much (section 3.4, `askew.stats.sensitivity`).
+1. Does the target axis depend on the source axis? This is decided by Pearson's chi-squared test on
+   a table with one row per counterfactual set and one column per answer (section 3.3).
+2. Does the target come closer to its reference if the source is uniform? Intersectional Sensitivity
+   measures by how much (section 3.4, `askew.stats.sensitivity`).
 
 `edges` tests and measures all pairs, `graphs` summarizes the pairs of each prompt, and
 `over_prompts` summarizes each pair over several prompts. Sensitivities are corrected for known
@@ -50,7 +50,7 @@ from askew.types import Estimate, Missing
 NO_BASELINE = Missing("not_asked", "the prompt itself has no images")
 
 FEW_DRAWS = 99
-"""Number of permutations that a test draws first if its p is not reported.
+"""Initial number of permutations for a test whose p-value is not reported.
 
 They suffice for most pairs.
 """
@@ -150,7 +150,7 @@ def edges(
 class PairPoint:
     """Result for a pair of different axes, without an interval.
 
-    Without the interval, the computation takes a hundredth of the time.
+    Without the interval, the computation takes one hundredth of the time.
 
     Attributes
     ----------

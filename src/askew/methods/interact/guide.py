@@ -39,7 +39,7 @@ SOURCE = (
 )
 DEPENDENCE = (
     "Association (section 3.3)",
-    "Pearson's χ² test on a table of counts that has a row for each counterfactual prompt. If an "
+    "Pearson's χ² test on a table of counts with one row per counterfactual prompt. If an "
     "expected count is below 5, the test uses random tables with the same margins. q is p after "
     "correction over all pairs in the graph (Benjamini and Hochberg). The paper's rule is p < "
     "0.0001 (--edge-rule paper).",
@@ -71,7 +71,10 @@ def guide(findings: InteractionFindings) -> b.Section:
 
 
 def _error_correction(axes: Iterable[GraphAxis]) -> list[tuple[str, str]]:
-    """Return the entry on the correction for labeling errors; empty if none were corrected."""
+    """Return the entry about the correction for labeling errors.
+
+    The result is empty if no errors were corrected.
+    """
     accuracies = [_accuracy(axis) for axis in axes if axis.known_errors]
     if not accuracies:
         return []
@@ -85,7 +88,7 @@ def _error_correction(axes: Iterable[GraphAxis]) -> list[tuple[str, str]]:
 
 
 def _accuracy(axis: GraphAxis) -> str:
-    """Return a text with an axis's name, and its lowest and highest accuracy over all values."""
+    """Return an axis's name, followed by its lowest and highest accuracy over all values."""
     rates = [row[place] / sum(row) for place, row in enumerate(axis.known_errors or ())]
     lowest = percent(min(rates))
     highest = percent(max(rates))

@@ -83,7 +83,7 @@ def _note(findings: InteractionFindings) -> str:
 
 
 def _graph_sections(findings: InteractionFindings, media: Media) -> Iterator[b.Section]:
-    """Yield a section per prompt, after a section on all prompts together if there are several."""
+    """Yield a section about the pooled prompts if there are several, then a section per prompt."""
     first, *single_prompts = findings.biasconnect
     if not single_prompts:
         yield b.Section("Effects between axes", _graph(findings, media, first))
@@ -95,7 +95,7 @@ def _graph_sections(findings: InteractionFindings, media: Media) -> Iterator[b.S
 
 
 def pooled_sentences(findings: InteractionFindings) -> str:
-    """Return sentences on the pooled graph, and on effects that may cancel out in it."""
+    """Return sentences about the pooled graph, and about effects that may cancel out in it."""
     text = (
         "This is the paper's pooled graph (Eq. 9–11), computed from the summed counts of all "
         "prompts."
@@ -156,7 +156,7 @@ def _graph(findings: InteractionFindings, media: Media, graph: Graph) -> tuple[b
 def _axis_details(
     findings: InteractionFindings, media: Media, graph: Graph, axis: str
 ) -> b.Details:
-    """Return a collapsed block on an equalized axis: its effect on itself, and images."""
+    """Return a collapsed block about an equalized axis: its effect on itself, and images."""
     blocks: list[b.Block] = []
     direct = graph.edge(axis, axis)
     if direct and isinstance(direct.sensitivity, Estimate):

@@ -26,16 +26,16 @@ class InteractionPlan(Plan):
     Attributes
     ----------
     distance : str
-        How distance between shares and the reference is measured. "auto" depends on the scale of
+        Measure of the distance between shares and the reference. "auto" chooses it by the scale of
         the axis.
     edge_rule : "q" or "paper"
         Rule that decides whether a pair is an edge. "q" requires q < 0.05, corrected over the pairs
         in a graph by the Benjamini-Hochberg method. "paper" requires a p below the thresholds
         listed next.
     alpha : float
-        Threshold, in (0, 1), below which p of the chi-squared test makes a pair an edge in the
-        graph of a single prompt. This threshold and the next three are used only with the rule
-        "paper".
+        Threshold in (0, 1). A pair is an edge in the graph of a single prompt if the p of its
+        chi-squared test is below this threshold. This threshold and the next three are used only
+        with the rule "paper".
     open_threshold : float
         Threshold that replaces alpha for axes with open answers.
     global_threshold : float
@@ -106,7 +106,7 @@ def plan_interactions(
         `mitigated_args` contains `{axis}`, the entry applies to every axis. If some of these runs
         are finished, askew uses only the finished runs.
     context
-        Settings of the prompt generator, and the store of its answers.
+        Settings for the prompt generator, and the store that holds its answers.
     **settings
         Other fields of the plan (see `survey_plan`).
 
@@ -166,7 +166,7 @@ def _mitigated_by_axis(
 
 
 def _for_each_axis(name: str, axes: Sequence[str]) -> dict[str, str]:
-    """Return the model or run for each axis; if any are finished runs, return only these."""
+    """Return the model or run for each axis; if some are finished runs, return only those runs."""
     names = {axis: name.replace(AXIS, axis) for axis in axes}
     finished = {axis: folder for axis, folder in names.items() if is_run(folder)}
     return finished if finished else names

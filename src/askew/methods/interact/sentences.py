@@ -28,7 +28,7 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate
 
 VERBS = {"better": "decreases", "worse": "increases"}
-"""Verbs that say how equalizing one axis changes the deviation of another."""
+"""Verbs that describe how equalizing one axis changes the deviation of another."""
 
 
 def title(prompt: str | None, width: int = 160) -> str:
@@ -47,7 +47,7 @@ def answer(graph: Graph) -> str:
 
 
 def headline(graph: Graph) -> str:
-    """Return a sentence on the strongest determined effect, or on how many pairs are associated."""
+    """Return a sentence about the strongest determined effect or the number of associated pairs."""
     if graph.tested_pairs and graph.determined and graph.prompt is not None:
         effect = _effect_headline(graph, graph.determined[0])
         if effect:
@@ -56,7 +56,7 @@ def headline(graph: Graph) -> str:
 
 
 def lead(graph: Graph) -> str:
-    """Return a sentence on the number of determined directions and on the strongest effect."""
+    """Return a sentence about the number of determined directions and the strongest effect."""
     candidates = graph.determined or graph.drawn
     if not graph.tested_pairs or not candidates:
         return ""
@@ -70,7 +70,7 @@ def lead(graph: Graph) -> str:
 
 
 def _effect_headline(graph: Graph, edge: Edge) -> str:
-    """Return a sentence on the share that changes most on an axis; "" if counts are missing."""
+    """Return a sentence about the share that changes most on an axis; "" if counts are missing."""
     initial = graph.counts.initial.get(edge.target, ())
     rows = graph.counts.after.get(edge.source, {}).get(edge.target, ())
     if not sum(initial) or not rows or not all(map(sum, rows)):
@@ -90,7 +90,7 @@ def _effect_headline(graph: Graph, edge: Edge) -> str:
 
 
 def _associations(graph: Graph) -> str:
-    """Return a sentence on how many pairs of axes are associated."""
+    """Return a sentence that states how many pairs of axes are associated."""
     where = "Over all prompts" if graph.prompt is None else f"For {words.quote(graph.prompt, 60)}"
     if not graph.tested_pairs:
         reasons = dict.fromkeys(
@@ -113,7 +113,7 @@ def _associations(graph: Graph) -> str:
 
 
 def _effects(determined: Sequence[Edge]) -> str:
-    """Return a phrase on how many pairs have a determined effect in each direction."""
+    """Return a phrase that states how many pairs have a determined effect in each direction."""
     if not determined:
         return format_phrase("no_effects")
     effects = [edge.effect for edge in determined]
@@ -124,7 +124,7 @@ def _effects(determined: Sequence[Edge]) -> str:
 
 
 def edge_sentence(graph: Graph, edge: Edge) -> str:
-    """Return a clause on the effect of one axis on another.
+    """Return a clause about the effect of one axis on another.
 
     For example, "equalizing gender increases the deviation of perceived age from uniform: IS −0.11
     [−0.17, −0.05]".
@@ -153,7 +153,7 @@ def _reference_name(reference: Sequence[float]) -> str:
 
 
 def effects_of(graph: Graph, source: str) -> str:
-    """Return a phrase on the axes associated with an axis, and on its effects.
+    """Return a phrase about the axes associated with an axis, and about its effects.
 
     For example, "associated with age and clothing; equalizing it significantly increases the
     deviation of age".
@@ -169,7 +169,7 @@ def effects_of(graph: Graph, source: str) -> str:
 
 
 def _changes(determined: Iterable[Edge]) -> list[str]:
-    """Return a clause on the deviations that increase, and a clause on those that decrease."""
+    """Return clauses about the deviations that increase and the deviations that decrease."""
     targets: dict[str, list[str]] = {"worse": [], "better": []}
     for edge in determined:
         targets[edge.effect].append(axis_label(edge.target))
@@ -181,7 +181,7 @@ def _changes(determined: Iterable[Edge]) -> list[str]:
 
 
 def associated_pairs(entries: Iterable[EdgeOverPrompts]) -> list[EdgeOverPrompts]:
-    """Return the pairs associated in at least one prompt, by decreasing number of edges."""
+    """Return the pairs associated in at least one prompt, sorted by decreasing number of edges."""
     associated = [
         entry for entry in entries if entry.q is not None and entry.q < SIGNIFICANCE_LEVEL
     ]
@@ -238,7 +238,7 @@ def _edge_count(entry: EdgeOverPrompts) -> str:
 
 
 def _effect_counts(entry: EdgeOverPrompts) -> str:
-    """Return a phrase on how many prompts have a determined effect in each direction."""
+    """Return a phrase that states how many prompts have a determined effect in each direction."""
     counts = {"increased": entry.worse, "decreased": entry.better}
     directions = [f"{direction} in {count:,}" for direction, count in counts.items() if count]
     if not directions:
@@ -259,7 +259,7 @@ def rules(findings: InteractionFindings) -> str:
 
 
 def validation_sentences(validation: Validation) -> Iterator[str]:
-    """Yield sentences on the results of comparing estimates with a mitigation."""
+    """Yield sentences about the results of comparing estimates with a mitigation."""
     yield _correlation_sentence(validation)
     paper = validation.paper_correlation
     if isinstance(paper, Estimate):
@@ -297,7 +297,7 @@ def _correlation_sentence(validation: Validation) -> str:
 
 
 def mitigated_sentence(findings: InteractionFindings) -> str:
-    """Return a sentence that lists the mitigated axes with their models or runs, and settings."""
+    """Return a sentence that lists each mitigated axis with its model or run and its settings."""
     mitigated = findings.plan.mitigated
     texts = []
     for name in dict.fromkeys(mitigated.values()):

@@ -79,7 +79,7 @@ class PromptComparison:
     prompt : str
         The prompt.
     estimated : mapping of AxisPair to E
-        Estimated IS of the edges.
+        Estimated IS of each edge.
     measured : mapping of AxisPair to E
         Measured IS of all pairs of different axes.
     pairs : tuple of ComparedPair
@@ -119,7 +119,7 @@ def counts_of_run(
     Raises
     ------
     UsageError
-        If another instrument labeled the images, or if an axis has other values in that run.
+        If another instrument labeled the images, or if an axis has different values in that run.
     """
     by_axis = _baseline_entries(name, entries, prompt.text, instrument)
     counts = {}
@@ -154,7 +154,7 @@ def _baseline_entries(
 
 
 def _check_values(name: str, entry: SetShares, values: Sequence[str]) -> None:
-    """Raise UsageError if an axis has other values in another run than in this run."""
+    """Raise UsageError if an axis has different values in another run than in this run."""
     if set(entry.counts) != set(values):
         raise UsageError(
             f"{entry.axis} has the values {', '.join(entry.counts)} in {name}, but "
@@ -223,7 +223,7 @@ def _known_measurements(compared: Iterable[PromptComparison]) -> list[Estimate]:
 def _compare_prompt(
     prompt: str, counts: GraphCounts, graph: Graph, sets: MitigatedCounts, scoring: Scoring
 ) -> PromptComparison:
-    """Measure the effects for those pairs of axes of a prompt whose source axis is mitigated."""
+    """Measure a prompt's effects for all pairs of axes with a mitigated source axis."""
     samples = {
         (source, target): counts.pair(source, target)
         for source, target in counts.pairs()
@@ -358,7 +358,7 @@ def _values(samples: Iterable[AxisPairSample]) -> Floats:
 
 
 def _joint_shares(pairs: Sequence[ComparedPair]) -> dict[tuple[str, str], Floats]:
-    """Return the shares on each target, pooled over all its image sets."""
+    """Return the shares of each target axis, pooled over all of its image sets."""
     sums: dict[tuple[str, str], Floats] = {}
     for pair in pairs:
         sets = np.vstack(

@@ -70,8 +70,8 @@ def changes(
 
     Images with the same seed are paired, and a t-test over prompts tests each change.
 
-    mBIoU is a mean over blocks. If it averages different blocks for the two models, the difference
-    in mBIoU is Missing.
+    mBIoU is a mean over blocks. If the blocks differ between the two models, the difference in
+    mBIoU is Missing.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def changes(
     -------
     tuple of ModelChange
         Changes for each later model and concept. Models that have no prompt in common with the
-        first model are left out.
+        first model are omitted.
     """
     estimates = {(risk.model, risk.prompt, risk.axis): risk.estimate for risk in risks}
     by_concept = grouped(pairs, _model_and_concept)
@@ -196,7 +196,10 @@ def _paired(
     field: Literal["pictures", "block_pictures"],
     tested: Mean,
 ) -> E:
-    """Return the mean difference in IoU between images with the same seed, or why it is missing."""
+    """Return the mean difference in IoU between images with the same seed.
+
+    The result states the reason if the difference is missing.
+    """
     if isinstance(difference, Missing):
         return difference
     later = dict(zip(after.seeds, getattr(after, field), strict=True))

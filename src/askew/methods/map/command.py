@@ -67,11 +67,11 @@ def map(
     tau
         Threshold of the masks, from 0 to 100. [default: 70]
     masks
-        Folder with true masks, which are named WORD/IMAGE.png and are white where the image shows
-        the word. askew then reports how accurately the maps locate the word.
+        Folder with ground-truth masks, which are named WORD/IMAGE.png and are white where the image
+        shows the word. askew then reports how accurately the maps locate the word.
     taus
-        Thresholds at which maps are compared with the true masks, separated by commas. [default:
-        10,20,…,90]
+        Thresholds at which maps are compared with the ground-truth masks, separated by commas.
+        [default: 10,20,…,90]
     definition
         How a map is computed: ovam (from attention weights), or output (from the attention output,
         for SD3, Flux and similar models). [default: ovam]

@@ -182,7 +182,7 @@ class Gradient:
 
 @record
 class MaskAccuracy:
-    """Accuracy of a word's masks at one threshold, compared with true masks (supplement F).
+    """Accuracy of a word's masks at one threshold, compared with ground-truth masks (supplement F).
 
     The null is the accuracy of masks taken from other images.
 
@@ -193,7 +193,7 @@ class MaskAccuracy:
     tau : float
         Threshold, from 0 to 100.
     mask_accuracy : Estimate or Missing
-        Share of the true mask's area that the mask covers.
+        Share of the ground-truth mask's area that the mask covers.
     complement_accuracy : Estimate or Missing
         Share of the remaining area that the mask leaves out.
     """

@@ -38,10 +38,10 @@ from askew.store.requests import PictureRequest
 from askew.types import Missing, Picture, Prompt, grouped
 
 GRAY = 127
-"""Gray level above which a pixel of a true mask counts as white."""
+"""Gray level above which a pixel of a ground-truth mask counts as white."""
 
 MAX_SIDE = 256
-"""Maximum length of a true mask's longer side, in pixels.
+"""Maximum length of a ground-truth mask's longer side, in pixels.
 
 Larger masks are scaled down before they are compared.
 """
@@ -72,7 +72,7 @@ class PromptAttention:
         For each concept, the cosine similarity between its text embedding and the text embedding of
         the prompt's word. Empty if there are too few concepts for a correlation.
     masks : mapping of str to sequence of Mask or Missing
-        For each word, the true masks of the usable images.
+        For each word, the ground-truth masks of the usable images.
     """
 
     model: str
@@ -254,7 +254,7 @@ def _baseline_model(folder: Path, names: Sequence[str]) -> tuple[str, WhiteBox]:
 
 
 def _warn_without_masks(plan: MapPlan, run: Run, prompts: Sequence[PromptAttention]) -> None:
-    """Warn if no true mask belongs to an image of the run."""
+    """Warn if no ground-truth mask belongs to an image of the run."""
     for prompt in prompts:
         for masks in prompt.masks.values():
             if any(isinstance(mask, np.ndarray) for mask in masks):
@@ -268,7 +268,7 @@ def _warn_without_masks(plan: MapPlan, run: Run, prompts: Sequence[PromptAttenti
 def _warn_of_unknown_words(plan: MapPlan, run: Run, model: WhiteBox) -> None:
     """Warn about concepts, and words of the prompts, that a model does not know.
 
-    Warn also about concepts for which the model was trained to attend to known regions.
+    Also warn about concepts for which the model was trained to attend to known regions.
     """
     run.warn(*unknown_words(model, plan.texts()))
     tokens = ConceptTokens(model)
@@ -376,7 +376,7 @@ def _cosines(plan: MapPlan, run: Run, model: WhiteBox, against: str) -> dict[str
 def _true_masks(
     plan: MapPlan, run: Run, against: str, present: Sequence[Picture]
 ) -> dict[str, Sequence[Mask | Missing]]:
-    """Return the true masks of the images, keyed by word. Words without masks are left out."""
+    """Return the images' ground-truth masks, keyed by word. Words without masks are omitted."""
     masks: dict[str, Sequence[Mask | Missing]] = {}
     if not plan.masks:
         return masks
@@ -402,7 +402,9 @@ def nearness(against: str, concepts: Sequence[str], model: WhiteBox) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class MaskLens:
-    """Reader of true masks: PNG files, named after images, that are white where a word is shown.
+    """Reader of ground-truth masks.
+
+    The masks are PNG files that are named after images and are white where a word is shown.
 
     Attributes
     ----------

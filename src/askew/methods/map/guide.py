@@ -50,8 +50,8 @@ NULL = (
 )
 ACCURACY = (
     "Accuracy of masks (supplement F)",
-    "share of the true mask that the computed mask covers, and share of the remaining area that "
-    "the computed mask leaves out",
+    "share of the ground-truth mask that the computed mask covers, and share of the remaining area "
+    "that the computed mask leaves out",
 )
 RISK_DIFFERENCE = (
     "Risk difference",

@@ -87,7 +87,7 @@ class Overlaps:
     def mean(cls, blocks: Mapping[str, Self]) -> Self:
         """Return the overlap averaged over all blocks that have a usable image (Eq. 6).
 
-        The middle block is left out.
+        The middle block is omitted.
 
         An image is usable if it is usable in all of these blocks.
         """

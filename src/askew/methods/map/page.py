@@ -26,10 +26,10 @@ from askew.stats.shares import share_intervals
 from askew.types import Missing, grouped
 
 BARS = 10
-"""Maximum number of bars per axis that are not in a collapsed block."""
+"""Maximum number of bars per axis that are shown outside a collapsed block."""
 
 ACCURACY_CHARTS = 4
-"""Maximum number of charts of mask accuracy that are not in a collapsed block."""
+"""Maximum number of mask accuracy charts that are shown outside a collapsed block."""
 
 NOTES = (
     "Bold: significantly above chance (q < 0.05). Chance is the overlap between masks of the "
@@ -100,7 +100,7 @@ class MapView:
         return next(mean for mean in means if (mean.a, mean.model) == (a, model))
 
     def clauses(self) -> list[str]:
-        """Return a sentence on the overlap of each concept, for the first model's images."""
+        """Return a sentence about the overlap of each concept, for the first model's images."""
         first = self.models[0]
         clauses = [
             finding(self.pairs(a, first), self.overall(a, first))
@@ -148,7 +148,7 @@ class MapView:
         )
 
     def concept(self, a: str, media: Media) -> b.Section:
-        """Return a section on a concept's overlap: by prompt, by block, and overlaid on images."""
+        """Return a section about a concept's overlap: by prompt, by block, and shown on images."""
         blocks = b.Section("Overlap by block", (self._profile(a),), screen=False)
         images = b.Section("Images", overlays(self.findings, media, a), screen=False)
         chart = () if a == self.findings.plan.concepts[0] else (self.overlap_chart(a),)
@@ -332,7 +332,7 @@ def _accuracy_chart(entries: Sequence[MaskAccuracy]) -> b.LineChart:
         heading="Threshold",
         steps=tuple(f"{entry.tau:g}" for entry in entries),
         lines=(
-            b.LineSeries("share of the true mask that the mask covers", covered),
+            b.LineSeries("share of the ground-truth mask that the mask covers", covered),
             b.LineSeries("share of the remaining area that the mask leaves out", omitted, series=1),
         ),
         name="share",

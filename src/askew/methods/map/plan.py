@@ -27,7 +27,7 @@ PROFESSIONS = tuple(
 """Professions of the paper's tables 3 to 6."""
 
 AXES: Mapping[str, str] = {"race": "ethnicity", "sex": "gender"}
-"""Axes of concepts whose name differs from the name of their axis."""
+"""Names of the axes of concepts, for concepts that have a different name from their axis."""
 
 DEFAULT_IMAGES = 24
 
@@ -62,11 +62,11 @@ class MapPlan(Plan):
     tau : float
         Threshold, from 0 to 100.
     masks : str
-        Folder with true masks, named WORD/IMAGE.png. Empty if there are none.
+        Folder with ground-truth masks, named WORD/IMAGE.png. Empty if there are none.
     masks_digest : str
-        Hash of the files with true masks.
+        Hash of the files with ground-truth masks.
     taus : tuple of float
-        Thresholds at which maps are compared with the true masks.
+        Thresholds at which maps are compared with the ground-truth masks.
     """
 
     method: str = "map"
@@ -136,7 +136,7 @@ def plan_map(
         Names of models. Later models are compared with the first model, which also determines the
         default number of images.
     masks
-        Folder with true masks.
+        Folder with ground-truth masks.
     settings
         Other fields of `MapPlan`.
 
@@ -153,7 +153,7 @@ def plan_map(
     _check_request(prompts, concepts, against, models)
     prompt_words = _prompt_words(prompts, against, professions)
     if "taus" in settings and not masks:
-        raise UsageError("--taus needs true masks; give their folder with --masks FOLDER")
+        raise UsageError("--taus needs ground-truth masks; give their folder with --masks FOLDER")
     words = [word for _, word in prompt_words]
     if masks:
         settings["masks_digest"] = _masks_digest(Path(masks), [*concepts, *words])

@@ -269,14 +269,14 @@ def gradient(
 def accuracies(
     prompt: PromptAttention, maps: Sequence[PairMaps], plan: MapPlan, scoring: Scoring
 ) -> Iterator[f.MaskAccuracy]:
-    """Yield the accuracy of the masks of all words that have true masks (BiasMap, supplement F).
+    """Yield the mask accuracy of all words with ground-truth masks (BiasMap, supplement F).
 
-    Images without a true mask, or with a constant map, count as missing.
+    Images without a ground-truth mask, or with a constant map, count as missing.
 
     Parameters
     ----------
     prompt
-        Images and true masks of a prompt.
+        Images and ground-truth masks of a prompt.
     maps
         Maps of its words.
     plan
@@ -310,7 +310,7 @@ def _word_accuracies(
         if isinstance(region, np.ndarray) and not constant[k]
     }
     if not regions:
-        gap = Missing("absent_file", "no image has a usable true mask")
+        gap = Missing("absent_file", "no image has a usable ground-truth mask")
         for tau in plan.taus:
             yield entry(tau=tau, mask_accuracy=gap, complement_accuracy=gap)
         return

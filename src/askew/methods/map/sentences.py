@@ -10,7 +10,7 @@ from askew.types import Estimate, Missing
 
 
 def finding(pairs: Sequence[ConceptPair], overall: Overall) -> str:
-    """Return a clause on a concept's overlap in the images of one model.
+    """Return a clause about a concept's overlap in the images of one model.
 
     Parameters
     ----------
@@ -50,13 +50,13 @@ def _of_prompt(pair: ConceptPair) -> str:
 
 
 def accuracy_name(entry: MaskAccuracy) -> str:
-    """Return a phrase with the word, the prompt and the model to which an accuracy belongs."""
+    """Return a phrase that names the word, the prompt and the model of an accuracy."""
     word = w.quote(entry.word, 40)
     return f"{word} in images of {w.quote(entry.prompt, 60)}, {model_label(entry.model, 40)}"
 
 
 def accuracy_sentence(entries: Sequence[MaskAccuracy]) -> str:
-    """Return a sentence on a word's two accuracies at the threshold at which they are closest."""
+    """Return a sentence about a word's two accuracies at the threshold where they are closest."""
     by_difference: dict[float, str] = {}
     for entry in entries:
         covered = entry.mask_accuracy
@@ -64,13 +64,13 @@ def accuracy_sentence(entries: Sequence[MaskAccuracy]) -> str:
         if isinstance(covered, Estimate) and isinstance(omitted, Estimate):
             text = (
                 f"the two accuracies are closest at threshold {entry.tau:g}. The mask covers "
-                f"{w.measured(covered)} of the true mask ({w.number(covered.null)} expected by "
+                f"{w.measured(covered)} of the ground-truth mask ({w.number(covered.null)} expected by "
                 f"chance) and leaves out {w.measured(omitted)} of the remaining area "
                 f"({w.number(omitted.null)} expected by chance)."
             )
             by_difference.setdefault(abs(covered.value - omitted.value), text)
     closest = min(by_difference, default=None)
-    text = "no image has a usable true mask." if closest is None else by_difference[closest]
+    text = "no image has a usable ground-truth mask." if closest is None else by_difference[closest]
     return f"{accuracy_name(entries[0])}: {text}"
 
 

@@ -25,9 +25,9 @@ class PromptEvidence:
         One image per variation. A variation is written by the prompt generator, or states a value
         of an axis.
     shows
-        For each variation, how many images show all of its details: the count for the images of the
-        prompt, followed by the count for the images of all variations. Variations without labeled
-        details have no entry.
+        For each variation, the number of the prompt's images that show all of its details, and the
+        number of all variations' images that show them. Variations without labeled details have no
+        entry.
     """
 
     pictures: tuple[Outcome, ...]
@@ -38,7 +38,7 @@ class PromptEvidence:
 def stated_details(prompt: str, variations: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return the values that each variation states, keyed by variation and axis.
 
-    Variations that state no value are left out.
+    Variations that state no value are omitted.
     """
     stated = {text: details(prompt, text) for text in variations}
     return {text: values for text, values in stated.items() if values}
@@ -72,9 +72,9 @@ def count_details(
     Returns
     -------
     dict of str to pair of int
-        For each variation, two numbers of images that show its details: among the images of the
-        prompt, and among the images of all variations. Variations whose values the instrument
-        cannot label are left out.
+        For each variation, the number of the prompt's images that show its details, and the number
+        of all variations' images that show them. Variations whose values the instrument cannot
+        label are omitted.
     """
     vqa = objective.reader.name
     labels: dict[str, Sequence[object]] = {}

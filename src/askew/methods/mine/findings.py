@@ -28,17 +28,18 @@ class ExplainedPrompt(ExtensibleRecord):
         variation per value.
     missed_visual_concepts
         Variations whose details the images leave out. If `is_read`, no image shows all details of
-        these variations. They are sorted by how often images of variations show their details, most
-        frequent first. If not `is_read`, these are the variations least similar to the images,
-        although the images may still show them.
+        these variations. They are sorted by the number of variations' images that show their
+        details, largest number first. If not `is_read`, these are the variations least similar to
+        the images, although the images may still show them.
     is_read
         True if an instrument labeled the details of the variations.
     missed_pictures
         One image of each variation in `missed_visual_concepts`; None where there is no image.
     least_aligned_pictures
-        Images that fit every variation less well than the variations' own images do, worst first.
+        Images that are less similar to every variation than is usual for the variations' own
+        images, least similar first.
     null_range
-        Central range of the scores that are expected by chance.
+        Central range of the scores expected by chance.
     """
 
     prompt: str
@@ -154,14 +155,14 @@ class WordEffect:
 
 @record
 class MissedTerms:
-    """Words, and categories of things, that images leave out, most frequent first.
+    """Words and categories of things that images omit, most frequent first.
 
     Attributes
     ----------
     prompts
-        Number of prompts whose images leave something out.
+        Number of prompts whose images omit something.
     terms, categories
-        Words, and categories of things, each with the number of prompts whose images leave it out.
+        Words and categories of things, each with the number of prompts whose images omit it.
     """
 
     prompts: int
@@ -184,7 +185,7 @@ class MineTheGap:
     random
         Results of random searches; None if there are no random searches.
     missed
-        Words, and kinds of things, that images leave out; None if images leave nothing out.
+        Words and categories of things that images omit; None if images omit nothing.
     shares_over_prompts
         Shares in the held-out images of all best prompts together; empty unless the objective is
         skew.
@@ -258,7 +259,7 @@ class MiningResult(Result[MinePlan, MineFindings]):
         Parameters
         ----------
         prompt
-            One of the best prompts. By default, the first of them.
+            One of the best prompts; by default, the first.
 
         Raises
         ------

@@ -348,7 +348,7 @@ class Miner:
 
     @property
     def learn(self) -> Learn | None:
-        """Function that learns from evaluated prompts; None if measured scores select prompts."""
+        """Function that learns from evaluated prompts; None if selection uses measured scores."""
         if self.plan.selection != "learned":
             return None
         objective = self.objective
@@ -390,7 +390,7 @@ class Miner:
         )
 
     def check_open(self, prompts: Iterable[str]) -> None:
-        """Raise UsageError if, for skew, every prompt in a population states values on all axes."""
+        """Raise UsageError if the objective is skew and all prompts state values on all axes."""
         objective = self.objective
         if not isinstance(objective, skew.SkewObjective):
             return
@@ -547,7 +547,7 @@ class Miner:
         )
 
     def instruments(self) -> Instruments:
-        """Return the fingerprints of the instruments that measured images and wrote prompts."""
+        """Return the fingerprints of the instruments, prompt generator and custom objective."""
         objective = self.objective
         functions = None
         if isinstance(objective, objectives.CustomObjective):
@@ -678,8 +678,8 @@ class Miner:
         """Return the VQA model that labels the details of variations.
 
         This is the VQA model of the plan or, if the plan has none, a VQA model from the embedder's
-        provider. With text similarity alone, every third detail that images show would be reported
-        as left out.
+        provider. With text similarity alone, one third of the details that images show would be
+        reported as left out.
         """
         plan = self.plan
         if self.vqa or plan.embedder.partition("/")[0] not in registry.providers("vqa"):
@@ -709,7 +709,7 @@ class _Evaluation:
     """Loss and text of the best prompt so far."""
 
     def evaluate(self, population: Sequence[Candidate]) -> list[Candidate]:
-        """Return the evaluated prompts, with losses and counts of labels.
+        """Return the evaluated prompts with their losses and label counts.
 
         The images of all prompts are generated at once.
         """

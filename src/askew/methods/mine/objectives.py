@@ -181,7 +181,7 @@ class TextVectors:
     _known: dict[tuple[str, ...], NDArray[np.float32]] = field(default_factory=dict, repr=False)
 
     def of(self, lists: Sequence[Sequence[str]]) -> list[NDArray[np.float32] | Missing]:
-        """Return the embeddings of each list of texts; Missing if the run only counts its work."""
+        """Return the embeddings of each list of texts; Missing in a `CountingRun`."""
         new = [texts for texts in dict.fromkeys(map(tuple, lists)) if texts not in self._known]
         rows = self.run.look(self.embedder.embed_texts, [list(texts) for texts in new])
         vectors: dict[tuple[str, ...], NDArray[np.float32] | Missing] = dict(
@@ -286,7 +286,7 @@ class BiasObjective(Objective):
         return self._with_chance(alignment)
 
     def _with_chance(self, alignment: Alignment) -> Alignment | Missing:
-        """Add the similarities of images of the variations to an alignment, if there are any."""
+        """Add the similarities of the variations' images, if there are any, to an alignment."""
         varied = self.one_each(alignment.variations)
         if not any(isinstance(picture, Picture) for picture in varied.values()):
             if self.corrected:
@@ -300,7 +300,7 @@ class BiasObjective(Objective):
     def _align(
         self, prompt: str, variations: Sequence[str], pictures: Sequence[Outcome], seed: int
     ) -> Alignment | Missing:
-        """Return the similarities between images and texts; Missing in a run that only counts."""
+        """Return the similarities between images and texts; Missing in a `CountingRun`."""
         images = present(pictures)
         vectors = self.run.read(self.embedder, images)
         (texts,) = self.texts.of([variations])
@@ -338,7 +338,7 @@ def lacking_pictures(pictures: Sequence[Outcome]) -> Missing | None:
 
 @dataclass(frozen=True, slots=True)
 class NumberReading:
-    """Number that an objective measured on a prompt's images.
+    """Value of an objective on a prompt's images.
 
     Attributes
     ----------
@@ -349,8 +349,7 @@ class NumberReading:
     n, missing
         Number of measured images, and number of images that could not be generated.
     errors
-        Error of each image, in [0, 1]. Empty unless the measured number is the mean of these
-        errors.
+        Error of each image, in [0, 1]. Empty unless the value is the mean of these errors.
     """
 
     prompt: str
@@ -361,11 +360,11 @@ class NumberReading:
     errors: tuple[float, ...] = ()
 
     def loss(self) -> float | Missing:
-        """Return the measured number, which is the loss."""
+        """Return the value of the objective, which is the loss."""
         return self.value
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
-        """Return the measured number, with a bootstrap interval if it averages enough images."""
+        """Return the value, with a bootstrap interval if it is the mean error of enough images."""
         if not self.errors:
             return Estimate(self.value, n=self.n, missing=self.missing)
         rng = np.random.default_rng(derived_seed(self.seed, "color", self.prompt))
@@ -454,7 +453,7 @@ def pixel_error(color: tuple[int, int, int], picture: Picture) -> float:
 
 @dataclass(frozen=True, slots=True)
 class CustomObjective(Objective):
-    """Objective whose loss a user's function computes from a prompt and its images.
+    """Objective whose loss is computed from a prompt and its images by a user's function.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ from askew.parts.survey.shares import SetShares
 from askew.types import Estimate
 
 MOST_OPEN = 3
-"""Maximum number of prompts whose images are not in a collapsed block."""
+"""Maximum number of prompts whose images are shown outside a collapsed block."""
 
 MOST_PROMPTS = 12
 """Maximum number of prompts whose images the page shows."""
@@ -40,7 +40,7 @@ FIRST_IMAGES = 24
 """Maximum number of images of the best prompt on the first screen."""
 
 MOST_WORDS = 12
-"""Maximum number of words that are not in a collapsed block."""
+"""Maximum number of words that are shown outside a collapsed block."""
 
 MOST_IMAGES = 48
 """Maximum number of images that the page shows for each prompt."""
@@ -117,7 +117,7 @@ class MineView:
         return ranked(self.findings.minethegap.best, self.is_skew)
 
     def meta(self) -> tuple[str, ...]:
-        """Return phrases on the size of the search and on its instruments."""
+        """Return phrases about the size and the instruments of the search."""
         plan = self.findings.plan
         evaluated = self.findings.minethegap.evaluated
         searches = w.plural(plan.runs, "search", "searches")
@@ -361,14 +361,14 @@ def _shares(axis: str, entries: Sequence[SetShares]) -> b.ValueChart:
 
 
 def least_fitting(image_set: PictureSet, names: Sequence[str]) -> str:
-    """Return a note on the images that fit the variations least; empty if there is no such image.
+    """Return a note about the images that fit the variations least well; empty if there are none.
 
     Parameters
     ----------
     image_set
         Images of a prompt.
     names
-        IDs of the images that fit least.
+        IDs of the images that fit the variations least well.
     """
     if not names:
         return ""

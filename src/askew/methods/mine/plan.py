@@ -22,7 +22,7 @@ NO_VQA = "none"
 PEOPLE = "people"
 
 UNDECIDING = CONNECTION_SETTINGS | {"budget"}
-"""Settings of a language model's server and costs.
+"""Settings for a language model's server and its costs.
 
 These settings may differ when a run is resumed.
 """
@@ -42,7 +42,7 @@ class ScoredPlan(RunPlan):
     vqa, vqa_args
         VQA model, or "none", and its settings.
     objective
-        Score of the prompts: skew, eq1, eq1-corrected, color:NAME, or module:function.
+        Objective that scores the prompts: skew, eq1, eq1-corrected, color:NAME, or module:function.
     topic
         Topic of the prompts; empty for any topic.
     words
@@ -192,7 +192,7 @@ class MinePlan(ScoredPlan):
         return looks(self.eval_images)[0] if self.until else self.eval_images
 
     def deciding(self) -> dict[str, object]:
-        """Return the fields that determine the results, without fields that are not used."""
+        """Return the fields that determine the results, excluding unused fields."""
         fields = super().deciding()
         if self.until is None:
             del fields["until"]

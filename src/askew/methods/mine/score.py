@@ -1,8 +1,8 @@
 """Score prompts that a search found, using held-out images (MineTheGap).
 
-A search (section 3) evaluates each prompt with a score of its images, such as the bias score in
-section 4.1. Some of the selected prompts have low scores only by chance. askew therefore scores the
-best prompts again, on images with held-out seeds.
+A search (section 3) scores each prompt by its images, for example with the bias score in section
+4.1. Some of the selected prompts have low scores only by chance. askew therefore scores the best
+prompts again, on images with held-out seeds.
 """
 
 import tomllib
@@ -98,7 +98,7 @@ def known_errors(readings: Iterable[ObjectiveReading | Missing]) -> Errors:
 def _with_sequential_shares(
     best: Sequence[f.BestPrompt], searches: Sequence[Search], scoring: Scoring, most: int
 ) -> tuple[f.BestPrompt, ...]:
-    """Return the best prompts with their shares, whose p and intervals allow for all looks."""
+    """Return the best prompts with their shares, and with p and intervals adjusted for all looks."""
     sequential = {}
     for search in searches:
         for candidate in search.best:
@@ -329,8 +329,8 @@ def _explained_alignment(
 def _missed_variations(reading: Alignment, shows: Mapping[str, tuple[int, int]]) -> list[str]:
     """Return the variations that no image shows; without labels, the least similar variations.
 
-    If there are labels, the variations are sorted by how often images of variations show their
-    details, most frequent first.
+    If there are labels, the variations are sorted by the number of variations' images that show
+    their details, largest number first.
     """
     if not shows:
         places = worst(reading.similarity, "variations", reading.quantile)
@@ -340,7 +340,7 @@ def _missed_variations(reading: Alignment, shows: Mapping[str, tuple[int, int]])
 
 
 def _least_aligned(reading: Alignment) -> list[str]:
-    """Return IDs of images that fit every variation worse than the variations' own images do."""
+    """Return IDs of images less similar to every variation than the variations' own images are."""
     usual = np.inf
     if reading.chance:
         best_fits = reading.chance.similarity.max(axis=0)

@@ -54,7 +54,7 @@ def _answer_skew(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[s
 
 
 def stop_sentences(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[str]:
-    """Return sentences on how many held-out images verdicts needed; empty if this number is fixed.
+    """Return sentences about how many held-out images the verdicts needed; empty if it is fixed.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def describe_prompt(prompt: BestPrompt) -> str:
 
 
 def word_sentence(effects: Sequence[WordEffect]) -> str:
-    """Return sentences on the words that change shares most, and on how this is estimated."""
+    """Return sentences that name the words that change shares most, and explain the estimates."""
     clear = [effect for effect in effects if excludes_0(effect)]
     estimated = (
         "Each change is estimated by a statistical model of the words in all prompts. The model "
@@ -201,7 +201,7 @@ def search_difference_sentence(findings: MineFindings) -> str:
 
 
 def _search_verdict(findings: MineFindings, difference: Estimate) -> str:
-    """Return a phrase that says whether mining or random search found better prompts.
+    """Return a phrase that states whether mining or random search found better prompts.
 
     A larger skew is better. For all other scores, a smaller score is better.
     """
@@ -236,7 +236,7 @@ def terms(plan: ScoredPlan) -> list[skeleton.Named]:
         return [
             (
                 "Skew",
-                f"How far the shares of {axes} deviate from equal shares. The skew is the "
+                f"Deviation of the shares of {axes} from equal shares. The skew is the "
                 "distance from equal shares minus the mean distance for the same number of "
                 "images from an unbiased model, divided by the largest possible value of this "
                 "difference. 0 means no bias, and 1 means that all images have the same value. "
@@ -246,8 +246,8 @@ def terms(plan: ScoredPlan) -> list[skeleton.Named]:
             (
                 "Chance",
                 "The mean distance that the same number of images would have if they were drawn "
-                "from equal shares. If q is below 0.05, such a large distance is unlikely for an "
-                "unbiased model, even among many prompts.",
+                "from equal shares. If q is below 0.05, a distance this large is unlikely for an "
+                "unbiased model, even when many prompts are tested.",
             ),
         ]
     if not plan.is_eq1:
@@ -257,19 +257,20 @@ def terms(plan: ScoredPlan) -> list[skeleton.Named]:
     return [
         (
             "Score",
-            "How well the images of a prompt cover its variations (MineTheGap, Eq. 1). The score "
-            "combines two similarities. Three quarters of the variations reach the first "
-            "similarity with at least one image. Three quarters of the images reach the second "
-            "similarity with at least one variation. The score is the mean of both similarities, "
-            "divided by the mean of all similarities. A lower score means more bias. The score "
-            "depends on the embedder and on the numbers of images and variations. The score "
-            "measures whether a detail occurs, but not how often. Prompts with more details have "
+            "Measure of how well the images of a prompt cover its variations (MineTheGap, Eq. 1). "
+            "The score combines two similarities. The first is the similarity that three quarters "
+            "of the variations reach with at least one image. The second is the similarity that "
+            "three quarters of the images reach with at least one variation. The score is the mean "
+            "of both similarities, divided by the mean of all similarities. A lower score means "
+            "more bias. The score depends on the embedder and on the numbers of images and "
+            "variations. The score measures whether a detail occurs, but not how often. Prompts "
+            "with more details have "
             f"lower scores.{unit}",
         ),
         (
             "Chance",
             "The mean score that the same number of images would get if they were drawn from "
-            "images of the variations. If q is below 0.05, such a low score is unlikely for "
+            "images of the variations. If q is below 0.05, a score this low is unlikely for "
             "images drawn this way.",
         ),
     ]

@@ -71,12 +71,12 @@ def search_work(plan: MinePlan, model: Model) -> Work:
 
 
 def questions_on_axes(axes: Sequence[str], pictures: int) -> int:
-    """Return the number of questions: for each image, all on the axes and one on persons."""
+    """Return the number of questions: for each image, one about persons and all about the axes."""
     return pictures * (1 + sum(len(find_axis(name).questions) for name in axes))
 
 
 def search_rounds(plan: MinePlan) -> int:
-    """Return an upper bound on how many rounds of jobs a search needs.
+    """Return an upper bound on the number of rounds of jobs that a search needs.
 
     The images in an iteration depend on the scores of earlier iterations. Held-out images depend on
     the selected prompts. Images of variations depend on the labels of held-out images.

@@ -71,9 +71,9 @@ class SkewReading:
         """Return the skew of each axis.
 
         The skew is (distance - null) / (maximum - null), where "distance" is the distance of the
-        shares from equal shares. The null is the exact mean distance of the same number of images
-        drawn from equal shares. The mean skew of an unbiased model is therefore 0 for any number of
-        images. A skew of 1 means that all images have the same value.
+        shares from equal shares. The null is the exact mean distance that the same number of images
+        would have if they were drawn from equal shares. The mean skew of an unbiased model is
+        therefore 0 for any number of images. A skew of 1 means that all images have the same value.
 
         Returns
         -------
@@ -233,7 +233,7 @@ class SkewObjective(Objective):
     def ask_all(self, image_sets: Sequence[tuple[str, Sequence[Outcome]]], axis: Axis) -> None:
         """Label images of several prompts on an axis.
 
-        Prompts to which the axis does not apply are left out.
+        Prompts to which the axis does not apply are omitted.
         """
         assert isinstance(self.reader, VQA)
         inquiries = [
@@ -310,7 +310,7 @@ class SkewObjective(Objective):
         pictures
             Images of the prompt.
         axes
-            Axes to label. Axes that do not apply to the prompt are left out.
+            Axes to label. Axes that do not apply to the prompt are omitted.
         """
         texts = variations(prompt, axes)
         known = {} if isinstance(texts, Missing) else texts
@@ -333,7 +333,7 @@ class SkewObjective(Objective):
         return observe(Prompt(prompt), pictures, axes, {vqa.name: answers}, None)
 
     def _shows_person(self, embedder: Embedder, vectors: Rows) -> NDArray[np.bool_]:
-        """Check for each image whether it shows a person; True if the run only counts its work."""
+        """Check for each image whether it shows a person; True in a `CountingRun`."""
         if not len(vectors):
             return np.ones(0, dtype=bool)
         if embedder.name not in self._subjects:
@@ -382,7 +382,7 @@ def unstated(prompt: str, axes: Sequence[Axis]) -> tuple[Axis, ...]:
 
 
 def _questions(axes: Sequence[Axis]) -> list[Question]:
-    """Return the questions about all axes, then the question of whether there is a person."""
+    """Return the questions about all axes, then a question that asks whether a person is shown."""
     return [*(question for axis in axes for question in axis.questions), PERSON]
 
 
@@ -398,8 +398,7 @@ def _nearest_values(
 ) -> Sequence[Answer]:
     """Return, for each image, the value whose text is most similar to the image.
 
-    `texts` contains an embedding for each value. `texts` is Missing if the run only counts its
-    work.
+    `texts` contains an embedding for each value. `texts` is Missing in a `CountingRun`.
     """
     if isinstance(texts, Missing):
         return [texts] * len(vectors)
@@ -424,7 +423,7 @@ def _without_person(axes: Sequence[Axis], answers: Sequence[Answer]) -> list[Ans
 
 
 def details(prompt: str, variation: str) -> dict[str, str]:
-    """Return the values that a variation states on axes on which its prompt states no value.
+    """Return the values that a variation states, for axes on which its prompt states no value.
 
     Returns
     -------
@@ -455,7 +454,7 @@ def variations(prompt: str, axes: Sequence[Axis]) -> dict[str, dict[str, str]] |
     Returns
     -------
     dict or Missing
-        Texts, keyed by axis and value. Axes that do not apply to the prompt are left out. Missing
+        Texts, keyed by axis and value. Axes that do not apply to the prompt are omitted. Missing
         if no axis applies.
     """
     texts = {}

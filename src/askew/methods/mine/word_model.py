@@ -23,7 +23,7 @@ from askew.stats.intervals import Floats, percentile_interval
 from askew.types import Axis, Estimate, Missing
 
 DRAWS = 400
-"""Number of draws from the posterior from which means and intervals are computed."""
+"""Number of posterior draws from which means and intervals are computed."""
 
 LEAST_PROMPTS = 2
 """Minimum number of prompts that must contain a word before askew reports its effect."""
@@ -80,7 +80,7 @@ class AxisWords:
     def changes(self, level: float, rng: np.random.Generator) -> "list[WordEffect]":
         """Return the change that each word causes in a share.
 
-        Words that occur in only one prompt are left out.
+        Words that occur in only one prompt are omitted.
         """
         effects = self.model.draws(DRAWS, rng)
         design = self.model.data.design.toarray()
@@ -133,11 +133,11 @@ def clearest_change(added: Floats, level: float) -> tuple[int, Estimate]:
 
 @dataclass(frozen=True)
 class SharePrediction(LossPrediction):
-    """Prediction of a prompt's loss from the shares that its words predict.
+    """Prediction of a prompt's loss, based on the shares predicted from the prompt's words.
 
-    The loss is the skew of the predicted shares multiplied by -1, on the axis with the largest skew
-    among those on which the prompt states no value. An axis on which the prompt states a value has
-    skew 0.
+    The loss is the skew of the predicted shares multiplied by -1. The skew is computed on the axis
+    with the largest skew, among the axes on which the prompt states no value. An axis on which the
+    prompt states a value has skew 0.
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ def learn_shares(
 ) -> SharePrediction | None:
     """Learn the effects of words from evaluated prompts, to predict the losses of other prompts.
 
-    Prompts without a loss, such as prompts with too few images, are left out.
+    Prompts without a loss, such as prompts with too few images, are omitted.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def word_effects(
 
 
 def _distance_from_0(change: Estimate | Missing) -> float:
-    """Return the smallest absolute value in a change's interval; negative if 0 is inside."""
+    """Return the distance of a change's interval from 0; negative if 0 is in the interval."""
     if isinstance(change, Missing) or change.low is None or change.high is None:
         return -1.0
     return max(change.low, -change.high)

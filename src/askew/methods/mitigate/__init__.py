@@ -1,4 +1,4 @@
-"""Method `mitigate`: mitigate several biases together, and evaluate on held-out images."""
+"""Method `mitigate`: mitigate several biases together, and evaluate the result."""
 
 from functools import partial
 

@@ -87,7 +87,7 @@ class DeviationModel:
     axes : mapping of prompt to sequence of str
         Names of all axes of each prompt.
     effects : mapping of prompt to AxisEffects
-        Pooled effects on all axes, for the mitigation of each candidate axis.
+        For each prompt, the pooled effects of mitigating each candidate axis on all axes.
     sampled, unbiased : mapping of prompt to AxisEffects
         Pooled effects in bootstrap samples of the images, and in samples from populations without a
         deviation. The intervals are computed from these effects.
@@ -229,9 +229,10 @@ def _mean(effects: Mapping[str, AxisEffects], members: tuple[int, ...]) -> Float
 
 
 def _estimate(value: Floats, samples: Floats, unbiased: Floats, level: float) -> Estimate:
-    """Return a prediction with a normal interval. Its standard error comes from the samples.
+    """Return a prediction with a normal interval. The standard error is computed from the samples.
 
-    The interval contains 0 if predictions for populations without a deviation are often as large.
+    The interval contains 0 if predictions this large are common for populations without a
+    deviation.
     """
     center = float(value)
     reach = float(samples.std(ddof=1)) * normal_isf(tail(level))
@@ -268,7 +269,7 @@ def _effect_counts(plan: MitigationPlan, tables: PolicyTables) -> EffectCounts:
 
 
 def _stated_counts(tables: PolicyTables, candidate: int, axis: AxisPlan) -> Floats:
-    """Count the labels on an axis in the images of prompts that state a candidate's values.
+    """Count one axis's labels in the images of prompts that state the values of a candidate axis.
 
     The result has the shape (K, m): one row per value of the candidate, one column per label.
     """

@@ -65,8 +65,9 @@ def mitigate(
     axes
         Target axes, separated by commas. [default with --choose-axes: BiasConnect's eight]
     choose_axes
-        Number of target axes to mitigate. askew chooses those that, according to predictions from
-        measured interactions, bring all axes closest to their references. [default: all]
+        Number of target axes to mitigate. askew measures the interactions of the axes, and chooses
+        the axes whose mitigation is predicted to bring all axes closest to their references.
+        [default: all]
     techniques
         Techniques to try, separated by commas: prompts, intermit, or others listed by `askew
         models`. Each technique is applied separately. [default: prompts]
@@ -81,8 +82,8 @@ def mitigate(
     images
         Number of images per prompt for planning. [default: 48; 24 with studio]
     eval_images
-        Number of held-out images per prompt for the evaluation: this many before mitigation, and
-        this many after each technique. [default: 96]
+        Number of held-out images per prompt for the evaluation. askew generates this number before
+        mitigation and for each technique. [default: 96]
     max_stated
         Maximum number of axes on which a single prompt of a policy states a value. [default: 2]
     max_prompts

@@ -262,7 +262,7 @@ class MitigationFindings(Head):
     mitigations : mapping of technique to str
         Content of each technique's mitigation file.
     shares_over_prompts : tuple of SharesOverPrompts
-        Shares in the images of all prompts together. Empty with one prompt.
+        Shares pooled over the images of all prompts. Empty with one prompt.
     """
 
     plan: MitigationPlan

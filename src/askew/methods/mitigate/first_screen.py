@@ -94,7 +94,7 @@ def _brief(change: AxisChange) -> str:
 
 
 def _verdict(change: AxisChange, tests: int) -> str:
-    """Describe the result of the test of a change, given the number of tests in its family."""
+    """Describe the result of testing a change, given the number of tests in its family."""
     if not isinstance(change.change, Estimate):
         return "not tested"
     q = words.probability(change.change.q, "q")

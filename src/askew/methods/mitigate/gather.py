@@ -57,7 +57,8 @@ from askew.store.states import StateFile
 from askew.types import Missing, Picture, Prompt, Question
 
 SUBJECT = Question(table_question("occupation"), (), "occupation")
-"""Question on the occupation in an image, to check whether it still shows the prompt's subject."""
+"""Question about the occupation in an image. The answer shows whether the image still shows the
+prompt's subject."""
 
 TECHNIQUE_AXIS = "mitigation"
 """Name of the axis of image sets that are generated with a technique.
@@ -204,8 +205,8 @@ def _check_text_encoder(
     """Raise UsageError if tokens from the embedder do not work in the model's text encoder.
 
     askew compares the token embeddings of the embedder and of the text encoder, which it reads from
-    weight files. If a run only counts images and the files are not on this machine, askew checks
-    only the kind of embedder.
+    weight files. In a `CountingRun`, if the files are not on this machine, askew checks only the
+    kind of embedder.
     """
     tower = _text_tower(embedder)
     if tower is None:
@@ -232,14 +233,17 @@ def _check_text_encoder(
 
 
 def _text_tower(embedder: Embedder | None) -> Callable[[], Any] | None:
-    """Return a function that loads the embedder's CLIP text tower; None if it has none."""
+    """Return a function that loads the embedder's CLIP text tower.
+
+    The result is None if the embedder has no text tower.
+    """
     return getattr(embedder, "text_tower", None)
 
 
 def _with_chosen_axes(workshop: _Workshop, selection: AxisSelection | None) -> _Workshop:
     """Return the workshop with the selected axes as its target axes.
 
-    A run that only counts images uses the axes that have the most values.
+    A `CountingRun` uses the axes that have the most values.
     """
     plan = workshop.plan
     if plan.choose_axes is None:
@@ -281,7 +285,10 @@ def _selection(workshop: _Workshop, deviations: DeviationModel | None) -> AxisSe
 def _intermit_steps(
     workshop: _Workshop, deviations: DeviationModel | None
 ) -> tuple[str, ...] | None:
-    """Return the axes that InterMit mitigates; None if it is not tried or not yet determined."""
+    """Return the axes that InterMit mitigates.
+
+    The result is None if InterMit is not used, or if there are no predictions yet.
+    """
     if INTERMIT not in workshop.plan.techniques or deviations is None:
         return None
     return deviations.intermit_steps(intermit_mitigation(workshop.plan, ()).bound)
@@ -321,7 +328,7 @@ def _draft_policy(prompt: PromptPlan, plan: MitigationPlan) -> Policy:
 def _techniques(
     workshop: _Workshop, planning: Observed, policies: Mapping[str, SolvedPolicy]
 ) -> dict[str, Mitigation]:
-    """Return the mitigations, without those that depend on images that do not exist yet."""
+    """Return the mitigations, excluding those that depend on images that do not exist yet."""
     plan = workshop.plan
     learned: dict[str, Mapping[str, object]] = {technique: {} for technique in plan.techniques}
     if policies:
@@ -367,7 +374,7 @@ def _evaluate(
 
 
 def _policies(workshop: _Workshop, observed: Observed) -> dict[str, SolvedPolicy]:
-    """Return the policy of each prompt; empty if the run only counts images."""
+    """Return the policy of each prompt; empty in a `CountingRun`."""
     plan = workshop.plan
     seed = derived_seed(plan.seed, "refine")
 
@@ -392,7 +399,7 @@ def _policies(workshop: _Workshop, observed: Observed) -> dict[str, SolvedPolicy
 def _tokens(workshop: _Workshop, observed: Observed) -> Mapping[str, object]:
     """Learn ITI-GEN's tokens from the counterfactual images of all prompts.
 
-    The result is empty if the run only counts images.
+    The result is empty in a `CountingRun`.
     """
     embedder = workshop.embedder
     tower = _text_tower(embedder)
@@ -458,7 +465,7 @@ def _learned_tokens(
 
 
 def _unknown(workshop: _Workshop, images: Callable[[PromptPlan], int]) -> Work:
-    """Return the work for generating `images(prompt)` images of each prompt from unknown texts."""
+    """Return the work to generate `images(prompt)` images per prompt from texts not known yet."""
     work = Work()
     for prompt in workshop.plan.prompts:
         work += workshop.reader.unmade(workshop.model, prompt, images(prompt))

@@ -92,7 +92,7 @@ def overall_change(
     predicted
         Predicted deviations.
     scoring
-        Instrument, and settings of the intervals.
+        Instrument, and settings for the intervals.
     """
     pairs = list(zip(prompt.closed, *shares, strict=True))
     measured = [pair for pair in pairs if _is_measured(pair[1]) and _is_measured(pair[2])]

@@ -121,7 +121,9 @@ def _share_bars(findings: MitigationFindings, axes: Collection[str]) -> list[b.B
 
 
 def headline(findings: MitigationFindings) -> str:
-    """Return the headline: a value's count before and after the first technique; "" without labels.
+    """Return the headline: a value's count before and after the first technique.
+
+    The headline is "" if there are no labels.
 
     The headline is about the value that is most over-represented on the first target axis before
     mitigation.
@@ -164,7 +166,7 @@ def _other_charts(findings: MitigationFindings) -> list[b.Block]:
 
 
 def verdict(entry: TechniqueFindings, several_prompts: bool = False) -> str:
-    """Return a sentence on the changes that a technique causes.
+    """Return a sentence about the changes that a technique causes.
 
     A sentence about an improvement always mentions any loss: in the subject, in the fit to the
     prompt, or on another axis.
@@ -280,7 +282,7 @@ def _deviation(change: AxisChange) -> b.IntervalRow:
 
 
 def _side_effects(entry: TechniqueFindings) -> b.Details:
-    """Return a collapsed block on changes in subject, images, pairs of axes and monitored axes."""
+    """Return a collapsed block about changes in subject, images, axis pairs and monitored axes."""
     monitored = [change for change in entry.axes if not change.is_target]
     text = _monitored_sentence(monitored, entry) if monitored else ""
     name = f"{capital(entry.technique)}, {quote(entry.prompt, 60)}"

@@ -17,7 +17,7 @@ PROMPTS = "prompts"
 TOKENS = "iti-gen"
 INTERMIT = "intermit"
 FROM_IMAGES = {PROMPTS, TOKENS, INTERMIT}
-"""Techniques that are planned from images generated from counterfactual prompts."""
+"""Techniques whose planning uses images generated from counterfactual prompts."""
 
 
 class MitigationPlan(Plan):
@@ -47,8 +47,8 @@ class MitigationPlan(Plan):
     refine : int
         Number of images that are generated from each prompt of a policy to improve the policy.
     eval_images : int
-        Number of held-out images per prompt for the evaluation: this many before mitigation, and
-        this many after each technique.
+        Number of held-out images per prompt for the evaluation. askew generates this number before
+        mitigation and for each technique.
     """
 
     method: str = "mitigate"
@@ -187,7 +187,7 @@ def plan_mitigation(
     targets
         Target shares, keyed by axis. By default, the targets are uniform.
     desk
-        Settings of the prompt generator.
+        Settings for the prompt generator.
     **settings
         Other fields of `MitigationPlan`.
 
@@ -240,7 +240,7 @@ def _check_not_stated(prompts: Sequence[str], target_axes: Sequence[str]) -> Non
         for axis in target_axes:
             if states(text, axis):
                 raise UsageError(
-                    f"{text!r} states its {axis}. Leave {axis} out of --axes, or the word out of "
+                    f"{text!r} states its {axis}. Remove {axis} from --axes, or remove the word from "
                     "the prompt"
                 )
 
@@ -248,7 +248,7 @@ def _check_not_stated(prompts: Sequence[str], target_axes: Sequence[str]) -> Non
 def _with_targets(
     survey: MitigationPlan, targets: Mapping[str, Mapping[str, float]]
 ) -> MitigationPlan:
-    """Return the plan with target shares and without counterfactuals on monitored axes."""
+    """Return the plan with target shares added, and counterfactuals on monitored axes removed."""
     data = survey.model_dump()
     for prompt in data["prompts"]:
         for axis in prompt["axes"]:

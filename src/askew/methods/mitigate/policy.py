@@ -46,7 +46,7 @@ BOOTSTRAP_SAMPLES = 400
 """Number of bootstrap tables drawn to compute the interval of a prediction."""
 
 PRIOR_IMAGES = 8.0
-"""Weight of a prediction, as the number of images of the prompt that carry the same weight."""
+"""Weight of a prediction, expressed as an equivalent number of the prompt's images."""
 
 SMALLEST_SHARE = 1e-9
 
@@ -240,7 +240,7 @@ class SolvedPolicy:
 
 @dataclass(frozen=True)
 class Solution:
-    """Weights of all cells, and the weighted sum of the target axes' deviations that results."""
+    """Weights of all cells, and the resulting weighted sum of the target axes' deviations."""
 
     weights: Counts
     total: float
@@ -342,7 +342,7 @@ def _predicted_deviation(
 def _predicted_mean(
     plan: MitigationPlan, tables: PolicyTables, used_cells: Sequence[Cell], weights: Counts
 ) -> Estimate | None:
-    """Predict the mean deviation of all axes under a policy, with the same bootstrap.
+    """Predict the mean deviation of all axes under a policy, using the same bootstrap tables.
 
     The result is None if the plan does not measure the mean deviation.
     """
@@ -435,8 +435,8 @@ def _axis_goals(
 ) -> list[Goal]:
     """Return a goal for each axis: to reach its target shares.
 
-    Monitored axes have weight 0 unless the plan chooses the target axes, since it then aims to
-    improve all axes.
+    Monitored axes have weight 0. If the plan chooses the target axes, monitored axes have positive
+    weights too, because the goal is then to improve all axes.
     """
     priorities = _priorities(plan, tables)
     monitored_weight = 0.0

@@ -230,7 +230,7 @@ def paired(
     ----------
     after, before
         Answers about images with the same seeds, in the same order. Answers that are not in
-        `values` are left out.
+        `values` are omitted.
     values
         Values of the axis, one per column.
 
@@ -343,7 +343,7 @@ def _pair(
     after: EvaluationSet,
     scoring: Scoring,
 ) -> PairChange | None:
-    """Return the change in association between two axes; None if a set has no labels on both."""
+    """Return the change in association between two axes; None if a set lacks labels on both."""
     first, second = axes
     combined_values = list(product(first.values, second.values))
     try:
@@ -431,7 +431,7 @@ class Similarity:
 
 
 def _by_vectors(before: EvaluationSet, after: EvaluationSet, scoring: Scoring) -> Similarity:
-    """Compare image embeddings before and after mitigation, for seeds that have both images."""
+    """Compare image embeddings before and after mitigation, for seeds with images in both sets."""
     places = sorted(after.vectors.keys() & before.vectors.keys())
     if len(places) < 2 or before.text is None:
         return Similarity(nearness=None, quality=None)
