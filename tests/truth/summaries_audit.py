@@ -232,7 +232,7 @@ ROWS = (
         ("condition_difference", "no_condition_difference"),
         "Each run compares two sets of 24 images on 8 axes. If both sets come from the same "
         "model, any reported difference is an error. If one set has planted bias 0 and the other "
-        "set has planted bias 1, the report should state a difference.",
+        "set has planted bias 1, the report should state that there is a difference.",
         lambda seed: conditions_differ(0.0, seed),
         lambda seed: conditions_differ(1.0, seed),
         0.9,
@@ -249,7 +249,7 @@ ROWS = (
         ),
         "askew compares two runs with 24 images each on 8 axes. If both runs use the same model,"
         " any reported difference is an error. If one run has planted bias 0 and the other run has "
-        "planted bias 1, the comparison should report a difference.",
+        "planted bias 1, the comparison should state that there is a difference.",
         lambda seed: (
             "significantly" in sentence_of_runs(0.0, seed)
             and "do not differ" not in sentence_of_runs(0.0, seed)

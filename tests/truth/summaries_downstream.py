@@ -154,7 +154,7 @@ ROWS = (
         "Each run has two groups of 25 input images, with two edits per image. If the perceived "
         "gender changes in 30 % of the edits of both groups, a reported difference is an error. If "
         "the perceived gender changes in 10 % of the edits of one group and in 80 % of the edits "
-        "of the other group, the report should state a difference.",
+        "of the other group, the report should state that there is a difference.",
         lambda seed: differ(seed, (0.3, 0.3)),
         lambda seed: differ(seed, (0.1, 0.8)),
         0.9,
@@ -184,7 +184,7 @@ ROWS = (
         ("class_difference", "no_class_difference"),
         "Each run has two groups of 24 images, and compares three classes with three other "
         "classes. If neither group has an association, a reported difference is an error. If the"
-        " groups have opposite associations, the report should state a difference.",
+        " groups have opposite associations, the report should state that there is a difference.",
         lambda seed: ", significant (" in class_sentence(seed, 0.0),
         lambda seed: ", significant (" in class_sentence(seed, 0.5),
         0.9,
@@ -194,7 +194,7 @@ ROWS = (
         ("task_difference", "no_task_difference"),
         "Two runs use the same 24 images of two groups, with nine decisions per image. If both "
         "runs have the same shares, a reported difference is an error. If the shares in the two "
-        "runs are 40 % and 70 %, the comparison should report a difference.",
+        "runs are 40 % and 70 %, the comparison should state that there is a difference.",
         lambda seed: "do not differ" not in comparison_sentence(seed, (0.5, 0.5)),
         lambda seed: "do not differ" not in comparison_sentence(seed, (0.4, 0.7)),
         0.9,

@@ -191,7 +191,7 @@ ROWS = [
         ),
         "Each run computes a graph for one prompt and five axes, with 48 images per set. In a "
         "world without bias, all axes are uniform and independent, so any reported association "
-        "or effect is an error. With planted bias 1, the report should state two associations: "
+        "or effect is an error. With planted bias 1, the report should name two associations: "
         "gender with age, and clothing with emotion.",
         graph_claims,
         planted_edges_are_found,
@@ -215,8 +215,8 @@ ROWS = [
             "prompt_disagreement",
         ),
         "Each run has three prompts. In a world without bias, any reported association is an "
-        "error. For a nurse and a firefighter with planted associations, the report should state"
-        " two associations: gender with age, and clothing with emotion.",
+        "error. For a nurse and a firefighter with planted associations, the report should name "
+        "two associations: gender with age, and clothing with emotion.",
         prompts_claim,
         planted_pairs_are_found,
         0.9,
@@ -236,7 +236,7 @@ ROWS = [
         ("association_difference", "no_association_difference"),
         "If two runs use the same model, which has no bias, with different seeds, any reported "
         "difference is an error. If only one of the two runs has planted associations, the "
-        "report should state a difference.",
+        "report should state that there is a difference.",
         associations_claim,
         associations_are_found,
         0.9,

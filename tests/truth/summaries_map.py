@@ -43,7 +43,8 @@ ROWS = (
         "Attention to two words in one prompt",
         ("overlap", "no_overlap"),
         f"Each run has maps for two words in each of {PICTURES} images. If the regions of high "
-        "attention have independent positions, a significant overlap is an error. If these regions share "
+        "attention have independent positions, a significant overlap is an error. If these "
+        "regions share "
         "half of their area, the overlap should be significant.",
         lambda seed: ", significantly above" in headline(1, None, seed),
         lambda seed: ", significantly above" in headline(1, 0.5, seed),

@@ -122,7 +122,7 @@ ROWS = (
         ("mined_bias", "no_mined_bias"),
         "Each run has five prompts with 48 held-out images each. If the model has no bias, any "
         "significant bias in the report is an error. With planted bias 0.5, the report should "
-        "state the over-represented gender.",
+        "name the over-represented gender.",
         lambda seed: "shows the largest bias of" in answer(mined(0.0, seed))[0],
         names_nurse,
         0.9,
@@ -131,8 +131,10 @@ ROWS = (
         "Mining against random search",
         ("search_gain", "no_search_gain"),
         "Each run compares two kinds of search, in eight pairs of searches with five prompts each. "
-        "If both kinds of search are random searches, a reported difference is an error. If the bias "
-        "score of one kind of search is higher by 0.2, the report should state a difference.",
+        "If both kinds of search are random searches, a reported difference is an error. If the "
+        "bias "
+        "score of one kind of search is higher by 0.2, the report should state that there is a "
+        "difference.",
         lambda seed: beats_random(0.0, seed),
         lambda seed: beats_random(0.2, seed),
         0.8,
@@ -142,7 +144,7 @@ ROWS = (
         ("ranked_bias",),
         "Each run has five prompts with 48 images each. If the model has no bias, any "
         "significant bias in the report is an error. With planted bias 0.5, the report should "
-        "state a significant bias.",
+        "state that the bias is significant.",
         lambda seed: counts_bias(0.0, seed),
         lambda seed: counts_bias(0.5, seed),
         0.95,

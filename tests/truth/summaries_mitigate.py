@@ -101,7 +101,8 @@ ROWS = (
         ("technique_association",),
         "Each run uses the same biased model as above. If the mitigation has no effect, a reported "
         "stronger association is an error. If all men and no women wear formal clothing after the "
-        "mitigation, the report should state a stronger association between gender and clothing.",
+        "mitigation, the report should state that gender and clothing are more strongly "
+        "associated.",
         lambda seed: bool(nothing_done(seed).built),
         lambda seed: ("gender", "clothing") in {entry.axes for entry in mitigated(seed).built},
         0.9,
@@ -111,7 +112,7 @@ ROWS = (
         ("technique_subject_loss", "technique_prompt_loss", "technique_label_loss"),
         "Each run uses the same biased model as above. If the mitigation has no effect, any "
         "reported loss is an error. If half of the images show another occupation and half are "
-        "unlabeled, the report should state both losses.",
+        "unlabeled, the report should name both losses.",
         lambda seed: bool(nothing_done(seed).broken),
         lambda seed: (
             {*unlabeled(seed).broken} == {"technique_subject_loss", "technique_label_loss"}
