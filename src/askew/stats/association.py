@@ -85,8 +85,8 @@ def mad(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     Returns
     -------
     array, (...)
-        The spread. MAD is 0 if all scores are equal. It is at most `mad_max(K)`, which exceeds 1
-        for K > 3. With the variant "code", it is in [0, 1].
+        The spread. MAD is 0 if all scores are equal. MAD is at most `mad_max(K)`, which exceeds 1
+        for K > 3. With the variant "code", MAD is in [0, 1].
     """
     s = _scores(scores, variant)
     deviation = np.abs(s - s.mean(axis=-1, keepdims=True)).mean(axis=-1)
@@ -132,7 +132,8 @@ def standard_deviation(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     Returns
     -------
     array, (...)
-        The spread. It is 0 if all scores are equal. It is at most the square root of `mad_max(K)`.
+        The spread. If all scores are equal, the spread is 0. The spread is at most the square root
+        of `mad_max(K)`.
     """
     s = _scores(scores, variant)
     return _normalized_root(s.std(axis=-1), math.sqrt(s.shape[-1] - 1) / s.shape[-1])
@@ -171,7 +172,7 @@ def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) 
 
     Each concept is matched with at most one concept of the other set, based on the cosine
     similarity between their text embeddings. The paper uses this score as a baseline, but does not
-    give its formula. Here the matching maximizes the sum of m * cosine over the matched pairs,
+    give its formula. The matching maximizes the sum of m * cosine over the matched pairs,
     where m is the smaller frequency of the two concepts. The score is this sum divided by (sum_i
     w_i + sum_j v_j - sum m). Like CAS, the score is 1 if both sets contain the same concepts at the
     same frequencies.

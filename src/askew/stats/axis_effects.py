@@ -14,11 +14,11 @@ these exact shares and up to four axes are mitigated, the mean prediction differ
 
 Deviations and sensitivities are corrected for small-sample bias, as in `sensitivity`. A sum of
 several sensitivities of an axis y has a large sampling error, because each sensitivity contains the
-error of d_y. So askew *pools* the effects of an axis on other axes. It models the effects for all
-pairs of different axes as draws from a normal distribution with mean 0 and variance tau². tau² is
-the observed variance of the effects minus their mean sampling variance. Let d_y(x) be the deviation
-of y after x is mitigated. The pooled d_y is the mean of d_y and all d_y(x), weighted by precision.
-Each effect is multiplied by tau² / (tau² + its variance).
+error of d_y. So askew *pools* the effects of an axis on other axes. askew models the effects for
+all pairs of different axes as draws from a normal distribution with mean 0 and variance tau². tau²
+is the observed variance of the effects minus their mean sampling variance. Let d_y(x) be the
+deviation of y after x is mitigated. The pooled d_y is the mean of d_y and all d_y(x), weighted by
+precision. Each effect is multiplied by tau² / (tau² + its variance).
 
 In tests with the studio, pooling led to better choices when two to four axes were selected. The
 deviation that remained after mitigation was .003 to .016 lower than for axes chosen without
@@ -209,8 +209,8 @@ class EffectCounts:
     places : sequence of int
         Index of each candidate in the list of axes.
     shares : sequence of array, (K,)
-        An array for each candidate. It contains, for each value, the share of the mitigation's
-        prompts that state the value.
+        An array for each candidate. Each array contains, for each value, the share of the
+        mitigation's prompts that state the value.
     weights : array, (axes,)
         Weight of each axis in means over all axes.
     """

@@ -207,10 +207,10 @@ def least_squares_shares(shares: Floats, rates: Floats) -> Floats:
 
     Let t be the shares of answers in a draw, and M the transposed rates. The result s minimizes |M
     s - t|**2 over s >= 0 with sum 1. If the solution of M s = t has no negative share, it is the
-    result. If it has a negative share, let B = M - t 1'. The function minimizes |B u|**2 + (1 -
-    sum(u))**2 over u >= 0, and scales the minimizer to sum 1. The result is the same s because, for
-    any s with sum 1, the minimum over all multiples of s is |B s|**2 / (1 + |B s|**2). This minimum
-    increases with |B s|, and B s = M s - t.
+    result. If the solution has a negative share, let B = M - t 1'. The function minimizes |B u|**2
+    + (1 - sum(u))**2 over u >= 0, and scales the minimizer to sum 1. The result is the same s
+    because, for any s with sum 1, the minimum over all multiples of s is |B s|**2 / (1 + |B s|**2).
+    This minimum increases with |B s|, and B s = M s - t.
 
     Parameters
     ----------

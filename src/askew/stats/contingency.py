@@ -277,8 +277,9 @@ def chi_squares_together(
 ) -> tuple[ChiSquare | Missing, ...]:
     """Test each table as in `chi_squares`, but draw the permutations for all tables together.
 
-    This takes less time if there are many tables and few draws. The results have the same
-    distribution as in `chi_squares`, but the draws for one table depend on all the other tables.
+    Joint draws take less time if there are many tables and few draws. The results have the
+    same distribution as in `chi_squares`, but the draws for one table depend on all the other
+    tables.
 
     Parameters
     ----------
@@ -341,10 +342,10 @@ def association_change_p(
 ) -> float:
     """Test whether the association between two axes differs between two models.
 
-    The statistic is the difference between the two models' Cramér's V. Its null distribution comes
-    from random swaps of images between the models. Images are swapped only within a row, which
-    contains the images of one counterfactual prompt. Small samples inflate V, but the test accounts
-    for different numbers of images.
+    The statistic is the difference between the two models' Cramér's V. The statistic's null
+    distribution comes from random swaps of images between the models. Images are swapped only
+    within a row, which contains the images of one counterfactual prompt. Small samples inflate V,
+    but the test accounts for different numbers of images.
 
     Parameters
     ----------

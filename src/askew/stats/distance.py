@@ -23,8 +23,8 @@ def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
     """Compute the Wasserstein distance W1 between two distributions over ranks, divided by K - 1.
 
     The ranks are 0..K-1. This distance is for ordered values, such as age groups. The distance is
-    in [0, 1]. It equals the sum of |P - Q| over the first K - 1 cumulative shares P and Q, divided
-    by K - 1 (BiasConnect, Eq. 2).
+    in [0, 1]. The distance equals the sum of |P - Q| over the first K - 1 cumulative shares P and
+    Q, divided by K - 1 (BiasConnect, Eq. 2).
     """
     p, q = distributions(p, q)
     steps = np.abs(np.cumsum(p - q, axis=-1))[..., :-1]
@@ -34,8 +34,8 @@ def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
 def total_variation(p: ArrayLike, q: ArrayLike) -> Floats:
     """Compute the total variation distance, which is half the sum of |p - q|, in [0, 1].
 
-    This distance is for values without an order. It is the share of images whose value would have
-    to change to turn p into q.
+    This distance is for values without an order. The distance is the share of images whose value
+    would have to change to turn p into q.
     """
     p, q = distributions(p, q)
     return np.asarray(np.abs(p - q).sum(axis=-1) / 2)[()]
@@ -196,9 +196,10 @@ def towards_value(target: Floats, value: int, step: Floats | float) -> Floats:
 def expected_distance(n: int, reference: ArrayLike, distance: str = "total_variation") -> float:
     """Compute the exact mean distance between the reference and n images drawn from the reference.
 
-    This is the mean distance for n images of an unbiased model. Let X be the counts of the values
-    in these images. A distance is a weighted sum of |f · (X / n - reference)| over forms f that sum
-    shares (`linear_forms`). So f · X is binomial, with n trials and the probability f · reference.
+    The result is the mean distance for n images of an unbiased model. Let X be the counts of the
+    values in these images. A distance is a weighted sum of |f · (X / n - reference)| over forms f
+    that sum shares (`linear_forms`). So f · X is binomial, with n trials and the probability f ·
+    reference.
 
     Parameters
     ----------

@@ -54,12 +54,12 @@ Bools = NDArray[np.bool_]
 Sampler = Callable[[Floats], Floats]
 """Function that draws samples from populations and computes their distances.
 
-It maps an array of shape (..., K) to an array of shape (..., draws).
+The function maps an array of shape (..., K) to an array of shape (..., draws).
 """
 Path = Callable[[Floats], Floats]
 """Function that maps a position t on a path to a population.
 
-It maps an array of shape (...) to an array of shape (..., K).
+The function maps an array of shape (...) to an array of shape (..., K).
 """
 
 

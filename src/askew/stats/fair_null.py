@@ -6,10 +6,10 @@ counterfactual *samples*, the null distribution would be too narrow, because suc
 sampling error of the mixture.
 
 If the frequency of a concept clearly differs between the counterfactual sets, the concept keeps its
-frequencies in these sets. Its frequency in the baseline set is drawn from an equal mixture of
-*resampled* counterfactual sets. The resampling reproduces the sampling error of the mixture. This
-error is independent of the differences between the counterfactual sets, and the scores depend only
-on the differences.
+frequencies in these sets. The concept's frequency in the baseline set is drawn from an equal
+mixture of *resampled* counterfactual sets. The resampling reproduces the sampling error of the
+mixture. This error is independent of the differences between the counterfactual sets, and the
+scores depend only on the differences.
 
 If the sets do not clearly differ in a concept, the concept is exchangeable between all images of
 the axis. So its frequencies come from permutations of the images. Permutations are exact even for

@@ -187,8 +187,8 @@ def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
 def mean_sensitivity(effects: Sequence[Estimate], *, level: float = 0.95) -> Estimate | Missing:
     """Average the effect for a pair of axes over prompts, giving each prompt the same weight.
 
-    The interval is for the mean over these prompts only. It combines the independent intervals of
-    the prompts (MOVER). n is the number of prompts.
+    The interval is for the mean over these prompts only. The interval combines the prompts'
+    independent intervals (MOVER). n is the number of prompts.
 
     Parameters
     ----------
@@ -257,9 +257,9 @@ def correlation(
     The value is Pearson's r, in [-1, 1]. Pairs with the same target share the baseline images of
     this target, so targets are independent but pairs are not. p is two-sided and comes from
     permutations. Each permutation shuffles the targets of a prompt, and keeps all pairs of a target
-    together. With three targets or more, the interval comes from a jackknife over targets. It is
-    computed on Fisher's z scale with Student's t. Sampling errors in both arrays reduce the
-    correlation.
+    together. With three targets or more, the interval comes from a jackknife over targets. The
+    interval is computed on Fisher's z scale with Student's t. Sampling errors in both arrays reduce
+    the correlation.
 
     Parameters
     ----------

@@ -232,7 +232,7 @@ def p_by_rounds(observed: ArrayLike, rounds: Iterable[Floats]) -> Floats:
 def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -> Estimate:
     """Add the null value, p-value and chance-corrected value to a score with a known maximum.
 
-    The corrected value is not clipped. It is None if the null value equals the maximum.
+    The chance-corrected value is not clipped, and is None if the null value equals the maximum.
     """
     room = maximum - null
     if room <= TOLERANCE:

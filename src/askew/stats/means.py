@@ -87,8 +87,8 @@ def prompt_mean(
     """Estimate a mean over prompts, where the number for each prompt has a measurement error.
 
     askew computes two standard errors: one from the spread between prompts, and one from the errors
-    within prompts. It uses the larger of the two, because the numbers of a few prompts can agree by
-    chance. The interval is Student's t.
+    within prompts. askew uses the larger standard error, because the numbers of a few prompts can
+    agree by chance. The interval is Student's t.
 
     Parameters
     ----------

@@ -91,7 +91,8 @@ def closest_counts(counts: ArrayLike, missing: int, reference: ArrayLike) -> Flo
     """Fill in missing labels so that the counts are as close as possible to a reference.
 
     Each missing label in turn is assigned to the value with the smallest ratio of (count + 0.5) to
-    the expected share. This minimizes Pearson's statistic, which is a sum of convex terms.
+    the expected share. This procedure minimizes Pearson's statistic, which is a sum of convex
+    terms.
 
     Parameters
     ----------

@@ -5,8 +5,8 @@ all prompts than the same number of images from many prompts. The design effect 
 variance of shares between prompts, divided by the variance that the shares of independent images
 would have (Rao and Scott 1981). Tests and intervals use the effective sample size: the number of
 independent images that would have the same sampling error. If prompts vary no more than independent
-images would, the effective sample size equals the number of images. This is always the case if each
-prompt has only one image.
+images would, the effective sample size equals the number of images. If each prompt has only one
+image, the effective sample size always equals the number of images.
 """
 
 from dataclasses import dataclass, replace
@@ -90,9 +90,9 @@ class PromptCounts:
     def independent_images(self, level: float = 0.95) -> int:
         """Return the effective sample size, at least 1.
 
-        It is the number of images divided by the design effect. If there are few prompts, the
-        effective sample size is reduced further, because Student's t replaces the normal quantile.
-        If the design effect is 1, it equals the number of images.
+        The effective sample size is the number of images divided by the design effect. If there are
+        few prompts, the effective sample size is reduced further, because Student's t replaces the
+        normal quantile. If the design effect is 1, it equals the number of images.
         """
         n = int(self.sizes.sum())
         effect = self.design_effect()
@@ -104,8 +104,8 @@ class PromptCounts:
 def shares_over_prompts(prompts: PromptCounts, *, level: float = 0.95) -> tuple[Estimate, ...]:
     """Estimate the share of each value in the images of all prompts.
 
-    If the design effect is 1, the interval is a mid-P Clopper-Pearson interval. If it is larger,
-    the interval is a Wilson interval at the effective sample size.
+    If the design effect is 1, the interval is a mid-P Clopper-Pearson interval. If the design
+    effect is larger, the interval is a Wilson interval at the effective sample size.
 
     Parameters
     ----------

@@ -128,7 +128,7 @@ def plan_policy(
 
     If more than `max_prompts` cells have nonzero weights, askew drops the cells with the smallest
     weights, a quarter of the excess at a time. After each step, it recomputes the weights of the
-    remaining cells. It never drops the first cell, which is the prompt itself.
+    remaining cells. askew never drops the first cell, which is the prompt itself.
 
     Parameters
     ----------

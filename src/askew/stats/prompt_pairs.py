@@ -1,15 +1,15 @@
 """Shares of values in two conditions that have the same prompts, such as the images of two models.
 
 A test compares the two conditions. Images of the same prompt are similar, and shares differ between
-prompts, so the test treats each prompt as a unit. It randomly chooses prompts, each with
+prompts, so the test treats each prompt as a unit. The test randomly chooses prompts, each with
 probability 1/2, and swaps all images of a chosen prompt between the two conditions. Two images with
 the same seed belong to the same prompt and are swapped together, so their common properties cancel
 out.
 
 The share of a value over all prompts is a weighted mean of the prompts' shares. Prompt p has n_p
-images in the first condition and m_p images in the second condition. Its weight is w_p = 2 n_p m_p
-/ (n_p + m_p), as in the Mantel-Haenszel estimate. If all prompts have the same n_p and the same
-m_p, the weighted mean equals the share in all images of a condition.
+images in the first condition and m_p images in the second condition. The weight of prompt p is w_p
+= 2 n_p m_p / (n_p + m_p), as in the Mantel-Haenszel estimate. If all prompts have the same n_p and
+the same m_p, the weighted mean equals the share in all images of a condition.
 
 The test statistic measures how much the weighted shares differ between the conditions. Let x_pk be
 the number of images of prompt p that show value k in the first condition, and y_pk the

@@ -1,7 +1,8 @@
 """Reliability of mean ratings from several people, and correlation of the ratings with a score.
 
 Rated items that belong together, such as the axes of a prompt, form a cluster. Intervals come from
-a jackknife over clusters (Arvesen 1969). They are computed on Fisher's z scale with Student's t.
+a jackknife over clusters (Arvesen 1969). The intervals are computed on Fisher's z scale with
+Student's t.
 """
 
 import math
@@ -30,8 +31,8 @@ def mean_reliability(ratings: ArrayLike) -> float:
     """Return the reliability of mean ratings, in [0, 1].
 
     The reliability is the share of the variance of mean ratings that another group of raters would
-    reproduce. It is computed as 1 - MSW / MSB in a one-way analysis of variance (ICC(1, k) of
-    Shrout and Fleiss 1979).
+    reproduce. The reliability is computed as 1 - MSW / MSB in a one-way analysis of variance
+    (ICC(1, k) of Shrout and Fleiss 1979).
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def jackknife_correlation(
     ----------
     statistic
         Function that takes indexes of items and returns the correlation for these items, in [-1,
-        1]. It returns NaN if the correlation is not defined.
+        1]. The function returns NaN if the correlation is undefined.
     clusters : array, (items,)
         Cluster of each item.
     level
@@ -96,8 +97,8 @@ def jackknife_correlation(
     Returns
     -------
     Estimate
-        The correlation, where `n` is the number of items. It has no interval if there are fewer
-        than four clusters.
+        The correlation, where `n` is the number of items. The correlation has no interval if there
+        are fewer than four clusters.
 
     Raises
     ------

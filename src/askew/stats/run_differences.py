@@ -1,7 +1,7 @@
 """Differences in rates and means between two runs, on the same images or on independent images.
 
-Arrays have the shape (images, columns). They contain 0, 1 or NaN for rates, and any numbers or NaN
-for means. An array has several columns if there are several decisions about an image. Such
+Arrays have the shape (images, columns). For rates, arrays contain 0, 1 or NaN; for means, any
+numbers or NaN. An array has several columns if there are several decisions about an image. Such
 decisions are not independent. All functions raise NotEnoughData if all numbers are NaN.
 """
 

@@ -343,8 +343,8 @@ class TargetDistribution:
     shares : array, (m,)
         Shares of the values, which are at least 0 and sum to 1.
     excess : array, (L,)
-        Difference from the reference for each linear form. It is computed from corrected shares,
-        which may be negative.
+        Difference from the reference for each linear form. The difference is computed from
+        corrected shares, which may be negative.
     variances : array, (L,)
         Sampling variance of each difference in `excess`.
     pictures : int

@@ -1,8 +1,8 @@
 """Shares of the values of an axis in an image set, and their distance from a reference.
 
 Counts are arrays of shape (K,) with the number of images that show each value. `missing` is the
-number of images without an answer. It is reported but does not affect the estimates. All functions
-raise NotEnoughData if there are no answers, and ValueError for invalid counts or shapes.
+number of images without an answer. This number is reported but does not affect the estimates. All
+functions raise NotEnoughData if there are no answers, and ValueError for invalid counts or shapes.
 """
 
 import math
