@@ -87,7 +87,7 @@ COMMANDS = {
     "rank": "askew.studies.rank.command",
     "watch": "askew.studies.watch.command",
 }
-"""Modules that define the functions that are also commands, keyed by the name of the function."""
+"""Modules that define the functions behind commands, keyed by function name."""
 
 for _point in entry_points(group="askew.methods"):  # methods of other packages
     COMMANDS.setdefault(_point.name.replace("-", "_"), f"{_point.module}.command")

@@ -104,7 +104,7 @@ def check(
     Raises
     ------
     AskewError
-        If the run is incomplete, or if a file or row is damaged. The message lists the faults.
+        If the run is incomplete, or if a file or row is damaged. The message lists the errors.
     """
     if is_evidence(run):
         return Text("\n".join(check_evidence(run)))
@@ -476,7 +476,7 @@ def store_gc(store: Path = Path("runs/.askew"), /, *, yes: DeleteFlag = False) -
 
 
 def _unneeded(store: Store) -> tuple[frozenset[str], list[Path], str]:
-    """Return the image ids and files that no run needs, and a sentence that states their number."""
+    """Return the image ids and files that no run needs, and a sentence that counts them."""
     ids, files = store.unneeded()
     size = decimal(sum(file.stat().st_size for file in files))
     return ids, files, f"{len(ids)} images, {len(files)} files ({size})"

@@ -12,10 +12,10 @@ from askew.findings import Head, LocatedEstimate, score_names, scored
 FIELDS = ("value", "low", "high", "corrected", "null", "p", "q", "n", "missing")
 OPERATORS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 UNNAMED = ("prompt", "set", "kind", "instrument")
-"""Kinds of names that messages about estimates omit or present in a different form."""
+"""Kinds of names that messages about estimates omit or show in a different form."""
 
 Scores = Mapping[str, Callable[..., Iterator[LocatedEstimate]]]
-"""Functions that yield a score's estimates in findings, keyed by the score's name.
+"""Functions that yield the estimates of a score from findings, keyed by score name.
 """
 
 _FORM = re.compile(
@@ -60,7 +60,7 @@ class Condition:
     find: Callable[[object], Iterator[LocatedEstimate]]
 
     def violations(self, findings: object) -> list[str]:
-        """Describe, in one line each, the estimates that meet the condition."""
+        """Return a one-line description of each estimate that meets the condition."""
         compare = OPERATORS[self.operator]
         lines = []
         for located in filter(self.matches, self.find(findings)):
@@ -144,7 +144,7 @@ def parse(texts: str | Sequence[str] | None, scores: Scores) -> list[Condition]:
 
 
 def place(located: LocatedEstimate) -> str:
-    """Describe an estimate by its prompt, in quotation marks, and by its other names."""
+    """Describe an estimate by its prompt (in quotation marks) and its other names."""
     prompt = located.names.get("prompt")
     texts = [repr(prompt)] if prompt else []
     for name, text in located.names.items():

@@ -41,13 +41,13 @@ class EstimateRow:
     Attributes
     ----------
     method, model : str
-        Name of the method, and name of the model.
+        Names of the method and the model.
     prompt, axis, set : str, optional
         Prompt, axis and image set.
     of : str, optional
         Value of the axis, such as "female".
     about : str, optional
-        All other names that identify what the estimate is about, such as "a: gender; b: nurse".
+        All other names that identify the subject of the estimate, such as "a: gender; b: nurse".
     score : str
         Name of the score.
     value, low, high, level, null, corrected, p, q, n : float or int
@@ -247,7 +247,7 @@ def _csv(rows: Sequence[EstimateRow]) -> str:
 
 
 def without_formula(value: object) -> object:
-    """Return a value for a CSV file, preceded by an apostrophe if the text is a formula.
+    """Return a value for a CSV file, preceded by an apostrophe if it looks like a formula.
 
     Some programs start a new row at a carriage return, so carriage returns become line feeds, which
     are quoted in the file.

@@ -17,7 +17,7 @@ MALLOC_OPTIONS = {
     -1: 256 << 20,  # M_TRIM_THRESHOLD
     -3: 32 << 20,  # M_MMAP_THRESHOLD, whose largest value is 32 MiB
 }
-"""Number of bytes of freed memory to keep, and size in bytes below which buffers share the heap."""
+"""Bytes of freed memory to keep, and size in bytes below which buffers are placed on the heap."""
 
 PACKAGES = "askew diffusers numpy pillow pydantic safetensors scipy torch transformers".split()
 
@@ -78,7 +78,7 @@ def threads() -> int:
 
 @lru_cache
 def keep_freed_memory() -> bool:
-    """Let the C library's allocator keep freed buffers and reuse them.
+    """Make the C library's allocator keep and reuse freed buffers.
 
     In each layer, a network frees and requests buffers of several megabytes. By default, glibc
     returns these buffers to the system, which must clear all of their pages for the next request.

@@ -41,7 +41,7 @@ RESULTS_FILE = "results.json"
 FORMAT = 6
 """Version number of the format of results.json.
 
-This number increases when askew can no longer read older files.
+The number increases whenever a change makes older files unreadable for askew.
 """
 
 Seed = Annotated[
@@ -77,7 +77,7 @@ E = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class MappingKey:
-    """Annotation that states what the keys of a mapping are called.
+    """Annotation that names the kind of keys in a mapping.
 
     For example, `Annotated[Mapping[str, E], MappingKey("value")]` contains a score for each value
     of an axis.
@@ -171,7 +171,7 @@ class PictureSet:
 
     @property
     def name(self) -> str:
-        """Name of the image set within its audit, which is "initial" or "AXIS: VALUE"."""
+        """Name of the image set within its audit: "initial" or "AXIS: VALUE"."""
         return "initial" if self.axis is None else f"{self.axis}: {self.value}"
 
     @classmethod
@@ -219,7 +219,7 @@ class ExtensibleRecord:
 
 @dataclass(frozen=True)
 class GatheredData(ExtensibleRecord):
-    """Data that a method's function `gather` obtains.
+    """Data that a method's `gather` function obtains.
 
     Each method adds the data that its score needs.
 
@@ -356,7 +356,7 @@ def _score_names(kind: object, name: str) -> Iterator[str]:
 
 
 adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)
-"""Return the adapter that reads, writes and describes (as JSON Schema) records of this type.
+"""Return the adapter that reads and writes records of this type, and exports their JSON Schema.
 """
 
 
@@ -422,7 +422,7 @@ def read_records(kind: type[T], path: Path) -> T:
     Raises
     ------
     UsageError
-        If the file is missing or invalid; the message states the first fault and its place.
+        If the file is missing or invalid; the message states the first error and its location.
     """
     text = results_text(path)
     _strict_json(text, path)
@@ -430,7 +430,7 @@ def read_records(kind: type[T], path: Path) -> T:
 
 
 def read_field(kind: type[T], path: Path, name: str) -> T:
-    """Read one list from the results of any method, or return an empty list if it is missing.
+    """Read a list field from the results of any method; return an empty list if it is missing.
 
     Parameters
     ----------
@@ -444,7 +444,7 @@ def read_field(kind: type[T], path: Path, name: str) -> T:
     Raises
     ------
     UsageError
-        If the file is missing or invalid; the message states the first fault and its place.
+        If the file is missing or invalid; the message states the first error and its location.
     """
     content = _strict_object(results_text(path), path)
     return _validated(kind, json.dumps(content.get(name) or []), path)
@@ -469,7 +469,7 @@ def _strict_json(text: str, path: Path) -> Any:
 
 
 def _validated(kind: type[T], text: str, path: Path) -> T:
-    """Parse records from text, or raise a UsageError that states the first fault."""
+    """Parse records from text, or raise a UsageError that describes the first error."""
     try:
         records: T = adapter(kind).validate_json(text)
     except ValidationError as error:
@@ -497,7 +497,7 @@ def _refuse(constant: str) -> float:
 
 
 def _fault(error: ValidationError) -> str:
-    """Describe the first fault in a file and its place, without the names of union members."""
+    """Describe the first error in a file and its location, omitting the names of union members."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"] if part not in ("estimate", "missing"))
     return f"{place} is {first['input']!r:.60}: {first['msg']}"
@@ -544,7 +544,7 @@ def _identifying_fields(node: object, identifying: Mapping[str, bool]) -> Mappin
 def _annotations(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
     """Return two dictionaries with the annotations of a record's fields, keyed by field name.
 
-    The first dictionary states what the keys of a field's mapping are called. The second dictionary
+    The first dictionary names the kind of keys in a field's mapping. The second dictionary
     states whether a field identifies its entry. A field without an annotation is omitted.
     """
     key_names = {}
@@ -560,7 +560,7 @@ def _annotations(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
 
 
 def _key_name(hint: object) -> str | None:
-    """Return the name that a type's annotation gives to a mapping's keys; None if there is none."""
+    """Return the annotated name of a mapping's keys; None if the type has no such annotation."""
     for mark in getattr(hint, "__metadata__", ()):
         if isinstance(mark, MappingKey):
             return mark.name
@@ -572,7 +572,7 @@ def _key_name(hint: object) -> str | None:
 
 
 def _rebuilt(node: Any, address: Address, q_values: Mapping[Address, float]) -> Any:
-    """Return a copy of findings in which the estimates at these addresses have q-values."""
+    """Return a copy of the findings that adds q-values to the estimates at these addresses."""
     if isinstance(node, Estimate):
         return replace(node, q=q_values[address]) if address in q_values else node
     children = _children(node)
@@ -587,7 +587,7 @@ def _rebuilt(node: Any, address: Address, q_values: Mapping[Address, float]) -> 
 
 
 def _children(node: object) -> list[tuple[str | int, Any]]:
-    """Return the named fields, items or elements that a part of the findings contains, if any."""
+    """Return the children of a node of the findings: its fields, items or elements, with names."""
     if is_dataclass(node):
         return [(field.name, getattr(node, field.name)) for field in fields(node)]
     if isinstance(node, Mapping):

@@ -52,20 +52,20 @@ DEADLINE = 5.0
 LONGEST_MESSAGE = 300
 """Maximum number of characters that askew quotes from a server's message."""
 LONGEST_PAUSE = 120.0
-"""Longest pause in seconds that askew accepts if a server requests a pause."""
+"""Longest pause, in seconds, that askew accepts when a server requests a pause."""
 FIRST_PAUSE = 0.5
-"""Seconds to wait before the second attempt of a paid request. Each later pause is twice as long.
+"""Seconds to wait before the first retry of a paid request. Each later pause is twice as long.
 """
 
 USED_UP = re.compile(r"insufficient_quota|billing|budget_exceeded", re.IGNORECASE)
-"""Pattern for error codes and types that make another attempt pointless despite status 429.
+"""Pattern for error codes and types for which a retry is pointless, even with status 429.
 """
 
 T = TypeVar("T")
 
 
 def check_model_name(option: str, name: str) -> None:
-    """Raise UsageError if an option such as "--vqa" states the provider openai without a model."""
+    """Raise UsageError if an option such as "--vqa" names the provider openai but no model."""
     if not name:
         raise UsageError(
             f"{option} openai does not name a model; write {option} openai/MODEL, with the "
@@ -93,10 +93,10 @@ class Server:
     """A server with OpenAI's interface. Several threads can use the same object at the same time.
 
     A request is repeated after a lost connection, status 429 (too many requests) or a server error.
-    The pause grows from attempt to attempt, unless the server requests a pause (Retry-After, up to
-    two minutes). After a timeout, a request is repeated once, and may be billed twice. A request is
-    not repeated if the key is wrong or the account has no money left. askew reports each pause
-    through `askew.messages`.
+    The pause grows with each retry, unless the server requests a pause (Retry-After, up to two
+    minutes). After a timeout, a request is repeated once, and may be billed twice. A request is not
+    repeated if the key is wrong or the account has no money left. askew reports each pause through
+    `askew.messages`.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ class Server:
             wait_for_attempt(attempt, self._attempts, self.url, status, pause)
 
     def _pause(self, error: ServerError, attempt: int) -> float | None:
-        """Return how many seconds to wait before another attempt; None if none follows."""
+        """Return how many seconds to wait before a retry; None if there is no retry."""
         cause = error.__cause__
         is_silence = isinstance(cause, openai.APITimeoutError)
         if attempt >= (min(SILENCES, self._attempts) if is_silence else self._attempts):
@@ -335,7 +335,7 @@ class AzureServer(Server):
         )
 
     def _headers(self) -> dict[str, str | openai.Omit]:
-        """Return the header with the key, and entries that suppress the client's own headers."""
+        """Return the header for the key, and entries that suppress the client's own headers."""
         omitted = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
         headers: dict[str, str | openai.Omit] = dict.fromkeys(omitted, openai.omit)
         headers["api-key"] = self._key or openai.omit
@@ -379,7 +379,7 @@ class FailedAttempt:
     error
         The failure.
     pause
-        Seconds to wait before another attempt; None if another attempt is pointless.
+        Seconds to wait before a retry; None if a retry is pointless.
     """
 
     error: ServerError
@@ -419,7 +419,7 @@ def pause_after(status: int, headers: Mapping[str, str], attempt: int) -> float 
 def wait_for_attempt(
     attempt: int, attempts: int, name: str, status: int | None, pause: float
 ) -> None:
-    """Report that another attempt follows after a pause, and then pause."""
+    """Report that a retry follows after a pause, and then pause."""
     report_message(
         f"{name} answered {status or 'nothing'}; attempt {attempt} of {attempts} follows in "
         f"{pause:.1f} s"
@@ -509,7 +509,7 @@ def finished_within(seconds: float, call: Callable[[], T]) -> Future[T] | None:
 
 
 class PermanentFailure(BaseException):
-    """Raised for a failure that would recur in another attempt.
+    """Raised for a failure that would recur in every retry.
 
     This class does not derive from Exception, because OpenAI's client repeats a request after an
     Exception.
@@ -522,7 +522,7 @@ class BoundedClient(openai.DefaultHttpxClient):
     Attributes
     ----------
     deadline
-        Maximum number of seconds until a response must be complete.
+        Number of seconds within which a response must be complete.
     """
 
     deadline = 600.0
@@ -530,8 +530,8 @@ class BoundedClient(openai.DefaultHttpxClient):
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send a request and return the complete response.
 
-        A separate thread receives the response, since a server may be too slow to send even the
-        headers.
+        The response is received in a separate thread, because a server may not send even the
+        headers in time.
         """
         answer = finished_within(self.deadline + 1, lambda: self._answer(request, **options))
         if answer is None:
@@ -570,9 +570,9 @@ def _certificate_fault(error: BaseException | None) -> str | None:
 
 
 def _readable(content: bytes, is_success: bool) -> bytes:
-    """Return content that OpenAI's client can parse. For an unreadable error, the content is empty.
+    """Return content that OpenAI's client can parse; empty if an error cannot be read.
 
-    Raises PermanentFailure if a successful response is nested too deeply or contains integers that
+    Raise PermanentFailure if a successful response is nested too deeply or contains integers that
     are too long.
     """
     try:
@@ -589,7 +589,7 @@ def _readable(content: bytes, is_success: bool) -> bytes:
 def _bounded_content(response: httpx2.Response, begun: float, deadline: float) -> bytes:
     """Return the bytes of a response, and enforce the limits on time and size.
 
-    Raises PermanentFailure if a response is compressed, too long or not complete in time.
+    Raise PermanentFailure if a response is compressed, too long or not complete in time.
     """
     packing = response.headers.get("content-encoding", "identity")
     if packing != "identity":

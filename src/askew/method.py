@@ -53,7 +53,7 @@ RUNS = Path("runs")
 """Default folder of runs."""
 
 LABEL_LENGTH = 40
-"""Maximum number of characters from a plan's label in the name of a run folder."""
+"""Maximum length of a plan's label in the name of a run folder."""
 
 DECIDING = frozenset({SUMS_FILE, PLAN_FILE, HASH_FILE, RESULTS_FILE, OPENED_FILE})
 """Files in a run folder that cannot be derived from other files.
@@ -78,12 +78,12 @@ R_co = TypeVar("R_co", bound="Result[Any, Any]", covariant=True)
 
 @dataclass(frozen=True)
 class Method(Generic[P, G, F, R_co]):
-    """A kind of analysis, with functions to `gather` the data, `score` it, and show it as a `page`.
+    """An analysis method: functions that `gather` the data, `score` it, and show it as a `page`.
 
     Attributes
     ----------
     name
-        Name of the command, and value of the plan's field `method`.
+        Name of the command, which is also the value of the plan's `method` field.
     plan
         Type of the plan.
     findings
@@ -99,12 +99,12 @@ class Method(Generic[P, G, F, R_co]):
         Class of the result in Python. A subclass of `Result` may add shortcuts to the method's
         scores.
     version
-        Version of the method. This number increases when the same plan and images would yield
-        different numbers. Finished runs are then scored again.
+        Version of the method. The number increases whenever a change makes the same plan and images
+        yield different results. Finished runs are then scored again.
     label
         Function that returns a short description of the plan for the name of the run folder.
     scores
-        Functions that yield a score's estimates for --fail-if, keyed by the score's name. By
+        Functions that yield the estimates of a score for --fail-if, keyed by score name. By
         default, a score has the name of its field.
     """
 
@@ -297,7 +297,7 @@ class Method(Generic[P, G, F, R_co]):
         return conditions.parse(texts, self.scores or conditions.all_scores(self.findings))
 
     def _finished(self, plan: P, folder: Path, store: Path) -> F | None:
-        """Return the findings of a finished run, or None if repeating it could change them.
+        """Return the findings of a finished run; None if repeating the run could change them.
 
         None is also returned if data that the run needs are missing from the store.
         """
@@ -372,9 +372,9 @@ class Result(Document, Generic[P, F]):
     findings: F
 
     def __init_subclass__(cls) -> None:
-        """Keep the short string form of a result.
+        """Use the short `repr` of `Result` in all subclasses.
 
-        The default for a dataclass would list all fields.
+        Without it, a dataclass's `repr` would list all fields.
         """
         super().__init_subclass__()
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
@@ -501,8 +501,8 @@ def missing_image_warnings(sets: Sequence[PictureSet]) -> list[str]:
     """Return warnings about missing images.
 
     The first warning concerns a large share of missing images. The second warning concerns image
-    sets in which more images are missing than in the other sets. For the second warning, Fisher's exact test
-    compares each set with all other sets, with Bonferroni correction.
+    sets that are missing significantly more images than the other sets. For the second warning,
+    Fisher's exact test compares each set with all other sets, with Bonferroni correction.
     """
     reasons = sum((Counter(image_set.missing) for image_set in sets), Counter())
     missing = reasons.total()
@@ -608,7 +608,7 @@ def load(run: str | Path, store: str | Path | None = None) -> Result[Any, Any]:
 
 
 def method_of(folder: Path) -> Method[Any, Any, Any, Any]:
-    """Return the method that the plan in a run folder belongs to.
+    """Return the method to which the plan in a run folder belongs.
 
     Raises
     ------

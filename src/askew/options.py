@@ -165,7 +165,7 @@ SettingsOption = Annotated[list[str] | Mapping[str, Setting] | None, repeated("N
 PromptArgument = Annotated[
     str | Sequence[str], Parameter(converter=lambda _, tokens: tokens[0].value, n_tokens=1)
 ]
-"""A positional prompt. In Python, a list of prompts is also accepted."""
+"""A positional prompt. In Python, this can also be a list of prompts."""
 
 PromptsArgument = Annotated[
     str | Sequence[str],
@@ -244,7 +244,7 @@ class RunOptions(TypedDict, total=False):
     ]
     stop: Annotated[
         threading.Event | None,
-        Parameter(parse=False, help="Flag that, when set, ends the run after the current batch."),
+        Parameter(parse=False, help="Flag that, once set, ends the run after the current batch."),
     ]
     dry_run: Annotated[
         Flag,
@@ -728,7 +728,7 @@ def only_known(options: Mapping[str, object], kind: type) -> None:
 def check_until(
     until: str | None, max_images: int | None, fixed: int | None, option: str, images: str
 ) -> None:
-    """Check that the number of images is either fixed or determined by --until, but not both.
+    """Check that the number of images is either fixed or determined by --until, not both.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def _checked_settings(settings: dict[str, Setting]) -> dict[str, Setting]:
 Settings = Annotated[dict[str, Setting], AfterValidator(_checked_settings)]
 
 CONNECTION_SETTINGS = frozenset(("url", "timeout", "concurrency"))
-"""Names of settings that cannot change the answers of instruments and language models."""
+"""Names of settings that cannot change the answers of instruments or language models."""
 
 
 def deciding_settings(
@@ -44,8 +44,8 @@ def deciding_settings(
 ) -> dict[str, Setting]:
     """Return the settings that can change an answer.
 
-    A setting can change an answer unless `undeciding` contains its name, which may be preceded by
-    an instrument's name and a colon.
+    A setting can change an answer unless `undeciding` contains its name. The name may be preceded
+    by an instrument's name and a colon.
     """
     return {
         name: value for name, value in settings.items() if name.rpartition(":")[2] not in undeciding
@@ -71,7 +71,7 @@ class PlanPart(BaseModel):
         Raises
         ------
         UsageError
-            If the data are invalid. The message lists all faults and their places.
+            If the data are invalid. The message lists all errors and their locations.
         """
         try:
             return cls.model_validate(data)
@@ -87,7 +87,7 @@ class PlanPart(BaseModel):
 
 
 def _described(fault: ErrorDetails) -> str:
-    """Describe a fault that pydantic reports, and its place."""
+    """Describe an error that pydantic reports, and its location."""
     place = ".".join(map(str, fault["loc"]))
     text = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "too_short":
@@ -333,7 +333,7 @@ def plan_head(path: Path) -> dict[str, object]:
 
 
 def read_plan(path: str | Path, *, follow: bool = True) -> RunPlan:
-    """Read a plan from a TOML file, whose field `method` determines the type of the plan.
+    """Read a plan from a TOML file. The file's `method` field determines the type of the plan.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ def read_plan(path: str | Path, *, follow: bool = True) -> RunPlan:
     Raises
     ------
     UsageError
-        If the file cannot be read or is invalid. The message lists all faults and their places.
+        If the file cannot be read or is invalid. The message lists all errors and their locations.
     """
     data = read_toml(Path(path), follow=follow)
     kind: type[RunPlan] = registry.named("method", str(data.get("method", "audit"))).plan

@@ -1,4 +1,4 @@
-"""Presets, which are names for combinations of a model, its settings and instruments.
+"""Presets: named combinations of a model, its settings and instruments.
 
 This module reads askew's presets and merges a preset with the fields that a user chose.
 """
@@ -62,7 +62,7 @@ def presets() -> Mapping[str, Preset]:
 
 
 def with_preset(name: str | None, chosen: PlanFields) -> PlanFields:
-    """Return the plan fields that a user chose, and the preset's values for all other fields.
+    """Return the plan fields that a user chose, completed with the preset's values.
 
     If the user chose a model, the preset's model settings are not used. If the user chose no model,
     the user's model settings are added to the preset's settings.

@@ -1,4 +1,4 @@
-"""Providers, which convert a name such as "studio/planted" or "folder/PATH" to an object.
+"""Providers, which turn a name such as "studio/planted" or "folder/PATH" into an object.
 
 Any installed package can define providers as entry points in one of the `GROUPS`. The name of an
 entry point is a provider ("folder") or a full name ("studio/planted"). The entry point loads a
@@ -59,7 +59,7 @@ class Provider:
     facts: Mapping[str, str] = field(default_factory=dict)
 
     def load(self) -> Any:
-        """Return the object, which is loaded only once per process.
+        """Return the object. It is loaded only once per process.
 
         Raises
         ------
@@ -273,7 +273,7 @@ def _check_settings(
 
 
 def _make_sendable(loaded: object, provider: Provider) -> None:
-    """Make an object picklable as its `Provider`, without weights and connections.
+    """Make an object pickle as its `Provider`, so that weights and connections are not sent.
 
     Objects with slots are pickled unchanged.
     """

@@ -19,7 +19,7 @@ NEXT_SECTION = re.compile(r"\n\n(?=\w+\n-+\n)")
 
 
 class Unset:
-    """Default value that a signature shows for options that may be omitted."""
+    """Default value shown in a signature for options that may be omitted."""
 
     def __repr__(self) -> str:
         return "..."
@@ -29,7 +29,7 @@ UNSET = Unset()
 
 
 def with_listed_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with its shared options listed in the signature and the docstring.
+    """Return the function, with its shared options listed in the signature and docstring.
 
     Parameters
     ----------

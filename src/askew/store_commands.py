@@ -59,7 +59,7 @@ def merge(packs: str, /, *, store: Path = Path("runs/.askew")) -> str:
 
 
 def _left(report: MergeReport, packs: str) -> list[str]:
-    """Describe the missing and damaged packs, and what to do about them."""
+    """Describe the missing and damaged packs, and how to replace them."""
     lines = []
     for path, fault in list(report.damaged.items())[:LARGEST_LIST]:
         lines.append(f"{Path(path).name} {fault}")

@@ -121,7 +121,7 @@ A repeated image is counted neither as an observation nor as missing.
 
 
 def is_copy(outcome: object) -> bool:
-    """Check whether an image or answer is the placeholder for a repeated image."""
+    """Check whether an image or answer is only the placeholder for a repeated image."""
     return isinstance(outcome, Missing) and outcome.reason == COPY.reason
 
 
@@ -196,7 +196,7 @@ class Prompt:
 
     @property
     def set_name(self) -> str:
-        """Name of the prompt's image set within its audit, which is "initial" or "AXIS: VALUE"."""
+        """Name of the prompt's image set within its audit: "initial" or "AXIS: VALUE"."""
         return "initial" if self.axis is None else f"{self.axis}: {self.value}"
 
 
@@ -365,7 +365,7 @@ class Estimate:
 
     @property
     def mark(self) -> float:
-        """Estimate of the population value, as shown in charts and text.
+        """Estimate of the population value that charts and text show.
 
         The estimate is `debiased`, or `value` if the score has no interval.
         """

@@ -278,7 +278,7 @@ def _field(name: str, hint: object, documented: str) -> OptionField:
 
 
 def _groups(mark: Parameter) -> list[str]:
-    """Return the names of the help sections that an annotation mentions."""
+    """Return the names of the help sections that an annotation contains."""
     if isinstance(mark.group, Group):
         return [mark.group.name]
     return [group.name for group in mark.group or () if isinstance(group, Group)]

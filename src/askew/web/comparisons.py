@@ -23,7 +23,7 @@ class Comparisons:
     def page(self, runs: Sequence[RunFacts]) -> Page:
         """Return the page that compares the runs.
 
-        The page is computed again only if a run has changed.
+        The page is recomputed only if a run has changed.
         """
         key = tuple(f"{run.id} {stamp_of(run.folder)}" for run in runs)
         with self._lock:

@@ -50,7 +50,7 @@ class ImageFilter:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "ImageFilter":
-        """Convert the query of an address to a filter."""
+        """Convert the query string of an address to a filter."""
         given = {name: query.get(name, "") for name in cls.__dataclass_fields__}
         chosen = cls(**given)
         return chosen if chosen.show in SHOWN else replace(chosen, show="")

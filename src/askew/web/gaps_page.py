@@ -35,7 +35,7 @@ MOST_LISTED = 12
 
 @dataclass(frozen=True, slots=True)
 class GapProposal:
-    """A suggestion as a sentence, and the command that carries it out."""
+    """A suggestion: a sentence, and the command that carries it out."""
 
     text: str
     command: str = ""

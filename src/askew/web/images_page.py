@@ -1,4 +1,4 @@
-"""Pages with the images of a run: a filtered list, and a page with all labels for each image."""
+"""Pages with the images of a run: a filtered list, and a page per image with all its labels."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -158,7 +158,7 @@ def image_page(site: Site, request: HTTPRequest) -> Response:
 
 
 def _neighbors(run: OpenedRun, chosen: ImageFilter, name: str) -> Markup:
-    """Return links to the list of images and to the previous and next image in the list."""
+    """Return links to the list of images and to the previous and next images in the list."""
     base = f"/runs/{run.facts.id}/images"
     ids = [str(placed.image.id) for placed in selected(run.sets, chosen, marks_of(run))]
     links = [
@@ -176,7 +176,7 @@ def _neighbors(run: OpenedRun, chosen: ImageFilter, name: str) -> Markup:
 
 
 def _facts(places: Sequence[PlacedImage]) -> Iterator[Markup]:
-    """Yield a list of the image's prompt and seed for each image set that contains the image."""
+    """Yield a list with the image's prompt and seed in each image set that contains the image."""
     pairs = []
     for place in places:
         pairs.append(("Prompt", words.clean(place.of.text)))

@@ -69,7 +69,7 @@ class RunFacts:
     state
         State of the run.
     method, model
-        Name of the method, and name of the model.
+        Names of the method and the model.
     prompts
         Prompts of the run, one per line.
     headline

@@ -312,7 +312,7 @@ def new_identity() -> str:
 
 
 def heed_interrupts() -> None:
-    """Make sure that jobs can be stopped even if Ctrl-C was ignored when the app was started."""
+    """Make sure that jobs can be stopped even if the app was started with Ctrl-C ignored."""
     is_main = threading.current_thread() is threading.main_thread()
     if is_main and signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""Pages with the list of jobs and with the progress of a job."""
+"""Pages that list the jobs and show the progress of a job."""
 
 import re
 import shutil
@@ -38,7 +38,7 @@ MOST_JOBS = 100
 
 
 def jobs_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the page with the list of jobs."""
+    """Return the page that lists the jobs."""
     jobs = site.jobs.all()[:MOST_JOBS]
     rows = []
     is_active = False

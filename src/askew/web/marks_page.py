@@ -49,7 +49,7 @@ def mark_form(
     placed
         The image.
     chosen
-        Filter of the list from which the user opened the image.
+        Filter that was active on the list from which the user opened the image.
     """
     axes = [axis for axis in placed.of.axes if placed.of.values.get(axis.name)]
     action = f"/runs/{run.facts.id}/images/{placed.image.id}"
@@ -138,7 +138,7 @@ def _changes(
 
 
 def notes_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the page with the notes on a run and with forms for writing notes."""
+    """Return the page that shows the notes on a run and forms for writing notes."""
     run = site.opened.run(request.path_params["run"])
     annotations = run.annotations
     action = f"/runs/{run.facts.id}/notes"

@@ -52,7 +52,7 @@ PREVIEW_OPTIONS = {
     "interact": (),
     "rank": (),
 }
-"""Methods that have a preview, mapped to the options that make the preview short."""
+"""Options that make the preview short, keyed by the methods that have a preview."""
 
 NOT_SENT = frozenset(("token", "step", "job"))
 
@@ -299,7 +299,7 @@ def _plain(text: str) -> Markup:
 
 
 def _carried(sent: SentForm, shown: set[str], method: str) -> list[tuple[str, str]]:
-    """Return the values from other steps.
+    """Return the values that the user entered in other steps.
 
     The form of this step passes these values on in hidden fields.
     """

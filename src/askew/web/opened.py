@@ -1,4 +1,4 @@
-"""Runs that the app has loaded: a cache of their results, and access to their image files."""
+"""Runs that the app has loaded, with a cache of their results and access to their image files."""
 
 import threading
 from collections import OrderedDict

@@ -134,7 +134,7 @@ def _disagreement(run: OpenedRun) -> Markup | None:
 
 
 def _hand_note(run: OpenedRun, count: int, is_original: bool) -> Markup | None:
-    """Return a note on whether the page uses corrected labels; None if there are none."""
+    """Return a note that states whether the page uses corrected labels; None if there are none."""
     if not count:
         return None
     base = f"/runs/{run.facts.id}"

@@ -1,4 +1,4 @@
-"""Page with the list of runs. Users can search and sort the list."""
+"""Page that lists the runs. Users can search and sort the list."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -38,7 +38,7 @@ REFRESH = 2
 
 
 def runs_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the page with the list of runs."""
+    """Return the page that lists the runs."""
     unread = site.indexer.refresh()
     query = request.query_params.get("q", "")
     order = request.query_params.get("sort", "changed")

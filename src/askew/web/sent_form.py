@@ -1,4 +1,4 @@
-"""Functions that read submitted forms after checking their size, token and characters."""
+"""Functions that check the size, token and characters of submitted forms, and read the forms."""
 
 import re
 from collections.abc import Mapping, Sequence

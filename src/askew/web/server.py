@@ -65,7 +65,7 @@ class WebServer:
 
     @property
     def address(self) -> str:
-        """Address with the one-time token, which opens the app only once."""
+        """Address that contains the one-time token. It opens the app only once."""
         return f"http://{HOST}:{self.port}/?t={self.site.session.token}"
 
     def run(self, *, open_browser: bool = False) -> None:
@@ -99,8 +99,8 @@ def show_in_browser(address: str) -> None:
     """Open an address in the user's browser.
 
     The address contains a secret, and other users of the machine can see the arguments of a
-    process. The browser therefore opens a file, which only this user can read and which redirects
-    to the address.
+    process. The browser therefore opens a file that only this user can read and that redirects to
+    the address.
     """
     with suppress(OSError, webbrowser.Error):
         folder = Path(tempfile.mkdtemp(prefix="askew-"))

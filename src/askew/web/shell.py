@@ -41,7 +41,7 @@ def page(
     *content
         Elements of the page.
     area
-        Area that the navigation bar highlights as the current area; empty for none.
+        Area that the navigation bar highlights as current; empty for none.
     status
         HTTP status of the response.
     refresh

@@ -62,7 +62,7 @@ def checked_pictures(
     Returns
     -------
     pictures : dict
-        Images, keyed by the name of the group.
+        Images, keyed by group name.
     checks : tuple of GroupCheck
         Result for each group whose name states a value.
 

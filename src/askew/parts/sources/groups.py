@@ -24,7 +24,7 @@ PAPER_SOURCES: Mapping[str, Setting] = {"num_inference_steps": 100, "guidance_sc
 
 Source = Model | Collection
 Outcomes = Mapping[str, Sequence[Outcome]]
-"""Images, keyed by the name of their group."""
+"""Images, keyed by group name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def social_groups(
 def source_pictures(
     run: Run, source: Source, groups: Sequence[SocialGroup], images: int, seed: int
 ) -> dict[str, list[Outcome]]:
-    """Obtain up to `images` images of each group, keyed by the name of the group.
+    """Obtain up to `images` images of each group, keyed by group name.
 
     Raises
     ------

@@ -84,8 +84,8 @@ def _neutrality_of(
 def occupation_question(vqa: VQA, targets: Sequence[str]) -> Question:
     """Return the question that askew asks to find out whether an image shows a target.
 
-    The question is open-ended. For an instrument that can only choose from given options, the
-    options are the targets and "none".
+    The question is open-ended. If an instrument can only choose among given options, the options
+    are the targets and "none".
     """
     if not isinstance(vqa, Chooser):
         return OCCUPATION
@@ -105,7 +105,7 @@ def names_target(answer: str, target: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Convert a text to lowercase letters and single spaces.
+    """Reduce a text to lowercase words separated by single spaces.
 
     As in the paper, "fast food" becomes a single word.
     """

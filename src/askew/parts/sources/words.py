@@ -47,7 +47,7 @@ def group_check_section(entries: Sequence[GroupCheck]) -> Section:
 
 
 def group_check_fact(entries: Sequence[GroupCheck]) -> tuple[str, ...]:
-    """Return a phrase on the group check for the top of a page; empty if no image is labeled."""
+    """Return a phrase about the group check for the top of a page; empty if no image is labeled."""
     shares = [entry.share for entry in entries if isinstance(entry.share, Estimate)]
     if not shares:
         return ()

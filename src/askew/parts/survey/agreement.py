@@ -31,7 +31,7 @@ class AxisRatings:
     axis
         The axis.
     instrument
-        Name of the instrument that returns the label given by the majority of the raters.
+        Name of the instrument that returns the majority label of the raters.
     raters
         Names of the raters.
     labels
@@ -64,7 +64,7 @@ class RaterAgreement:
     Attributes
     ----------
     axis, instrument : str
-        Axis, and instrument that returns the label given by the majority of the raters.
+        Axis, and instrument that returns the majority label of the raters.
     raters : tuple of str
         Names of the raters.
     coefficient : str

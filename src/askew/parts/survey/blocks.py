@@ -1,4 +1,4 @@
-"""Build charts and tables on the people in images: shares, deviations, differences, confusion."""
+"""Build charts and tables about the people in images: shares, deviations, label confusion."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -78,7 +78,7 @@ def folded(
 
 
 def common_value(groups: Sequence[b.ValueGroup]) -> str:
-    """Return the value whose share describes all groups; "" if groups need several values.
+    """Return the value whose share describes each group fully; "" if there is no such value.
 
     Parameters
     ----------
@@ -88,7 +88,8 @@ def common_value(groups: Sequence[b.ValueGroup]) -> str:
     Returns
     -------
     str
-        The leading value of the first group if all groups have the same two values, else "".
+        The most over-represented value of the first group if all groups have the same two values,
+        else "".
     """
     names = set()
     for group in groups:
@@ -99,7 +100,7 @@ def common_value(groups: Sequence[b.ValueGroup]) -> str:
 
 
 def leads(entries: Sequence[SetShares]) -> list[SetShares]:
-    """Return the first instrument's entries, biased sets first, then larger deviations first."""
+    """Return the first instrument's entries: biased sets first, then by decreasing deviation."""
     if not entries:
         return []
     first_instrument = entries[0].instrument
@@ -110,7 +111,7 @@ def leads(entries: Sequence[SetShares]) -> list[SetShares]:
 
 
 def strongest_first(score: Estimate | Missing) -> tuple[int, float, float]:
-    """Return a sort key: large corrected scores first, then uncorrected and missing scores."""
+    """Return a sort key: first large corrected scores, then uncorrected and missing scores."""
     if isinstance(score, Missing):
         return 2, 0.0, 0.0
     if score.corrected is None:
@@ -147,7 +148,7 @@ def seen(entries: Sequence[SetShares], link: Link = _link_to_prompt) -> list[b.B
 
 
 def together(entries: Sequence[SharesOverPrompts], link: str | None = None) -> list[b.Block]:
-    """Return charts of the shares in all prompts together.
+    """Return charts of the shares pooled over all prompts.
 
     Charts of further instruments are collapsed.
 
@@ -156,7 +157,7 @@ def together(entries: Sequence[SharesOverPrompts], link: str | None = None) -> l
     entries
         Shares of all instruments.
     link
-        Anchor of the section with details on all prompts together; None if there is none.
+        Anchor of the section with details on the pooled shares; None if there is no such section.
     """
     blocks: list[b.Block] = []
     several_sets = len({entry.set for entry in entries}) > 1
@@ -172,7 +173,7 @@ def together(entries: Sequence[SharesOverPrompts], link: str | None = None) -> l
 
 
 def _by_axis(entries: Sequence[SharesOverPrompts]) -> list[SetShares]:
-    """Sort the entries of an instrument by axis, the most biased axis first."""
+    """Sort an instrument's entries by axis, starting with the most biased axis."""
     axes = list(dict.fromkeys(entry.axis for entry in leads(entries)))
     return sorted(entries, key=lambda entry: axes.index(entry.axis))
 
@@ -411,7 +412,7 @@ def labelers(entries: Sequence[Confusion], level: float) -> b.Table:
 
 
 def _least_recognized(entry: Confusion) -> str:
-    """Return the true value with the smallest share of correct labels, and this share."""
+    """Return the true value with the smallest share of correct labels, and that share."""
     totals = entry.table.sum(axis=1)
     shares = {}
     for place, value in enumerate(entry.values):

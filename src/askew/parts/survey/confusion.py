@@ -167,7 +167,7 @@ def instrument_errors(
     sets: Mapping[str, Sequence[ObservedSet]],
     entries: Iterable[Confusion],
 ) -> Errors:
-    """Return the error counts of instruments: measured counts or, if none, reported counts.
+    """Return instruments' error counts: measured counts or, if there are none, reported counts.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def calibrations(prompts: Sequence[PromptPlan], instruments: Mapping[str, VQA]) 
 
 
 def calibration(name: str, instrument: object, axes: Iterable[Axis]) -> Errors:
-    """Return an instrument's own error counts on axes, if it reports any.
+    """Return the error counts that an instrument itself reports for axes, if any.
 
     Parameters
     ----------

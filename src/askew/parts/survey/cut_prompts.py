@@ -22,7 +22,7 @@ def check_values_received(model: Model, prompts: Iterable[PromptPlan]) -> None:
     Raises
     ------
     UsageError
-        If the model cuts off the prompts for two values of an axis so that the same text remains.
+        If the model truncates the prompts for two values of an axis to the same text.
     """
     for planned in prompts:
         for axis in planned.axes:
@@ -30,7 +30,7 @@ def check_values_received(model: Model, prompts: Iterable[PromptPlan]) -> None:
 
 
 def _check_axis(model: Model, axis: str, texts: Iterable[str]) -> None:
-    """Raise UsageError if a model receives the same text from two prompts of an axis."""
+    """Raise UsageError if a model truncates two prompts of an axis to the same text."""
     received: dict[str, str] = {}
     for text in dict.fromkeys(texts):
         first = received.setdefault(_received(model, text), text)

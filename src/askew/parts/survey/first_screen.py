@@ -1,4 +1,4 @@
-"""Build the first screens of pages on labels: shares, sorted images, and a matrix of prompts."""
+"""Build the first screens of pages about labels: shares, sorted images, and a matrix of prompts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
@@ -141,7 +141,7 @@ def shots_by_label(
     Parameters
     ----------
     media, image_set, axis
-        Run that contains the images, the set, and the axis of the labels.
+        Run that contains the images, image set, and axis of the labels.
     most
         Number of images.
     place
@@ -179,7 +179,7 @@ def prompt_matrix(
     link
         Function that returns the anchor of the details of an entry.
     together, together_link
-        Shares in all prompts together, and the anchor of the section with details on these shares.
+        Shares pooled over all prompts, and the anchor of the section with details on these shares.
     """
     ordered = leads(entries)
     axes = _axes_by_bias(ordered)
@@ -219,7 +219,7 @@ def _matrix_note(places: int) -> str:
 def _rows_together(
     together: Sequence[SetShares], axes: Sequence[str], link: str | None
 ) -> list[b.MatrixRow]:
-    """Return the matrix rows for all prompts together, one per condition."""
+    """Return the matrix rows for the pooled prompts, one per condition."""
     ordered = leads(together)
     names = list(dict.fromkeys(entry.set for entry in ordered))
     rows = []
@@ -310,7 +310,7 @@ def _strips(
 
 
 def common_start(texts: Sequence[str]) -> str:
-    """Return the words that all texts begin with.
+    """Return the words with which all texts begin.
 
     Parameters
     ----------

@@ -186,7 +186,7 @@ def following(
 def _table(
     values: Sequence[str], requests: Sequence[str | None], labels: Sequence[Answer]
 ) -> tuple[NDArray[np.int64], int]:
-    """Count images per requested value and label, and images with a request but no label."""
+    """Count images per requested value and label, and unlabeled images with a requested value."""
     table = np.zeros((len(values), len(values)), dtype=np.int64)
     missing = 0
     for request, label in zip(requests, labels, strict=False):
@@ -239,7 +239,7 @@ def request_sentence(entry: Following) -> str:
 
 
 def request_blocks(entries: Sequence[Following], name: str = "") -> Iterator[b.Block]:
-    """Yield a list of the requested values and how many images show them, per prompt and axis.
+    """Yield, per prompt and axis, a list of the requested values and how many images show them.
 
     Parameters
     ----------

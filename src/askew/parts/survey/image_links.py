@@ -1,4 +1,4 @@
-"""Build queries for the images that a number or phrase counts.
+"""Build queries that select the images counted by a number or phrase in the report.
 
 The web app links to these images.
 """
@@ -22,7 +22,7 @@ def image_query(entry: SetShares, value: str = "") -> ImageQuery:
 
 
 def share_link(entry: SetShares) -> tuple[PhraseLink, ...]:
-    """Return a link for the phrase that counts the images with a set's leading value."""
+    """Return a link for the phrase that counts the images of the most over-represented value."""
     if isinstance(entry.distance, Missing):
         return ()
     return (PhraseLink(most_seen(entry), image_query(entry, entry.leading)),)

@@ -64,7 +64,7 @@ def load_instruments(
 
 
 def _check_first(instruments: Mapping[str, VQA]) -> None:
-    """Raise UsageError if the first instrument labels only an unrepresentative sample of images."""
+    """Raise UsageError if the first instrument labels only an unrepresentative image sample."""
     first = next(iter(instruments.values()), None)
     if isinstance(first, SampledLabels) and first.sample_warning:
         others = [name for name in instruments if not is_by_people(name)]
@@ -168,7 +168,7 @@ def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
 
 
 def cuts_prompts(model: Model) -> bool:
-    """Check whether unknown words are words that the model cuts off the end of prompts."""
+    """Check whether a model's unknown words are words that it cuts off the end of prompts."""
     return bool(getattr(model, "cuts_prompts", False))
 
 

@@ -1,4 +1,4 @@
-"""Test whether an instrument leaves images of some sets, prompts or people unlabeled more often.
+"""Test whether an instrument leaves some sets, prompts or groups of people unlabeled more often.
 
 For example, a face detector more often misses small faces and faces in profile. If such faces are
 more frequent for some values, the shares in the labeled images are biased.

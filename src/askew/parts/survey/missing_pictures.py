@@ -28,7 +28,7 @@ class MissingCount:
 
     @classmethod
     def of(cls, pictures: Sequence[object]) -> Self:
-        """Count the missing images and all images in a sequence, excluding repeated images."""
+        """Count the missing and the planned images in a sequence, leaving out repeated images."""
         distinct = [picture for picture in pictures if not is_copy(picture)]
         missing = sum(isinstance(picture, Missing) for picture in distinct)
         return cls(missing=missing, planned=len(distinct))
@@ -128,7 +128,7 @@ def uneven(kind: type[U], tables: Sequence[CountsOfSets], scoring: Scoring) -> t
 
 
 def _can_differ(counts: Mapping[str, MissingCount]) -> bool:
-    """Check whether a table has two sets or more, a missing image, and an existing image."""
+    """Check whether a table has at least two sets, one missing image and one existing image."""
     planned = [count for count in counts.values() if count.planned]
     missing = sum(count.missing for count in planned)
     return len(planned) > 1 and 0 < missing < sum(count.planned for count in planned)

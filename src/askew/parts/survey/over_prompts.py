@@ -1,7 +1,7 @@
-"""Compute shares in the images of all prompts together, and their differences between conditions.
+"""Compute shares pooled over all prompts, and their differences between conditions.
 
-A single image per prompt is not enough for a verdict on any one prompt, but if there are many
-prompts, it may be enough for a verdict on all prompts together.
+A single image per prompt is not enough for a verdict on a single prompt, but if there are many
+prompts, it may be enough for a verdict on their pooled images.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +33,7 @@ NO_DEVIATIONS = "deviations in the images of several prompts together are not co
 
 @record
 class SharesOverPrompts(SetShares):
-    """Shares of an instrument's labels on an axis, in the images of all prompts together.
+    """Shares of an instrument's labels on an axis, pooled over all prompts.
 
     `prompt` is a text such as "26 prompts together", `reference` is the mean of the prompts'
     references, and `set` is the condition. Intervals and tests take into account that the images
@@ -61,7 +61,7 @@ class SharesOverPrompts(SetShares):
 def over_prompts(
     entries: Iterable[SetShares], scoring: Scoring, errors: Errors
 ) -> list[SharesOverPrompts]:
-    """Compute the shares in the images of all prompts together, per condition, axis and instrument.
+    """Compute the shares pooled over all prompts, per condition, axis and instrument.
 
     q-values are added later (`verdicts.with_verdicts`).
 
@@ -78,7 +78,7 @@ def over_prompts(
 
 
 def _by_condition(entries: Iterable[SetShares]) -> Iterator[list[SetShares]]:
-    """Yield the entries for each condition, axis and instrument with several prompts."""
+    """Yield groups of entries with the same condition, axis and instrument for several prompts."""
     measured = [
         entry for entry in entries if entry.of_prompt and isinstance(entry.distance, Estimate)
     ]
@@ -186,7 +186,8 @@ def differences_over_prompts(
     The sets are paired by prompt. q-values are added later.
 
     Two conditions are compared only if both have labels for at least `FEWEST_PAIRS` prompts. With
-    fewer prompts, a test that swaps the two conditions within each prompt cannot be significant.
+    fewer prompts, a test that swaps the two conditions within each prompt cannot reach
+    significance.
 
     Parameters
     ----------

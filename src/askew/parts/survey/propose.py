@@ -55,7 +55,7 @@ class AxesRequest:
     named : sequence of str or None
         Axes given with `--axes`. If None, the prompt generator chooses the axes.
     usual : sequence of str or None
-        Axes that the model suggests. Each axis is used for the prompts that it fits.
+        Axes that the text-to-image model suggests. Each axis is used for the prompts that it fits.
     """
 
     named: Sequence[str] | None
@@ -153,7 +153,7 @@ def _open_source(chosen: Mapping[str, Any]) -> Source | None:
 
 
 def _chooses_axes_freely(chosen: Mapping[str, Any], context: ProposalContext) -> bool:
-    """Check whether the lexicon chooses the axes, and no setting restricts the choice."""
+    """Check whether the lexicon chooses the axes without a setting that restricts its choice."""
     return _is_lexicon(chosen) and {"axes", "axes_on"}.isdisjoint(context.settings)
 
 
@@ -250,7 +250,7 @@ def _proposals(
 
 
 def _propose(writer: Writer, text: str, axes: AxesRequest, seed: int) -> Proposal:
-    """Return a prompt's named axes or, by default, suggested axes or all axes that fit."""
+    """Return the named axes of a prompt; if there are none, the suggested axes or all that fit."""
     try:
         proposals = writer.propose(text, axes.named, seed)
     except LanguageModelError as error:
@@ -265,7 +265,7 @@ def _plan_collection(
     axes: Sequence[str] | None,
     chosen: Mapping[str, Any],
 ) -> list[PromptPlan]:
-    """Plan a collection with the named axes or, by default, the human-labeled or default axes."""
+    """Plan a collection on the named axes or, by default, on its human-labeled or default axes."""
     filed = list(dict.fromkeys(picture.prompt for picture in source.pictures()))
     for prompt in prompts:
         if prompt not in filed:

@@ -97,7 +97,7 @@ class SurveyReader:
     person: bool = False
 
     def questions(self, prompt: PromptPlan, instrument: str) -> list[Question]:
-        """Return the questions about a prompt's axes, a caption and a person, in this order."""
+        """Return the questions about a prompt's axes, then about a caption, then about a person."""
         questions = [question for axis in prompt.axes for question in axis.axis().questions]
         if instrument == self.captioner:
             questions.append(CAPTION)
@@ -106,7 +106,7 @@ class SurveyReader:
         return questions
 
     def unmade(self, model: Model, prompt: PromptPlan, images: int) -> Work:
-        """Return the work needed to generate and label a number of new images of a prompt."""
+        """Return the work of generating and labeling a number of new images for a prompt."""
         return unmade(
             model, images, [len(self.questions(prompt, name)) for name in self.instruments]
         )
@@ -118,7 +118,7 @@ class SurveyReader:
     def read_all(self, images: Sequence[PromptImages]) -> list[list[ObservedSet]]:
         """Label the image sets of each prompt.
 
-        askew asks each instrument about the images of all prompts together.
+        The questions about the images of all prompts are passed to the run in a single call.
         """
         inquiries = [
             Inquiry(vqa, of_prompt.pictures, self.questions(of_prompt.prompt, name))

@@ -340,7 +340,7 @@ def _share_words(shares: Mapping[str, E]) -> str:
 
 
 def _tested(score: E) -> b.Content:
-    """Return a table cell with a score, and a note on whether the score is significant."""
+    """Return a table cell with a score, and a note that states whether the score is significant."""
     if isinstance(score, Missing):
         return None
     return b.TableCell(score, note="significant" if is_significant(score) else "not significant")

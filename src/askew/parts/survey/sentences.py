@@ -101,7 +101,7 @@ def not_significant(tests: int, q: str) -> str:
 
 
 def _direction(entry: SetShares) -> str:
-    """Return a phrase on the value that is over- or under-represented according to its interval."""
+    """Return a phrase about the value whose interval shows over- or under-representation."""
     if entry.leading in above_reference(entry):
         return format_phrase("over_representation", value=shorten(entry.leading, 40))
     below = below_reference(entry)
@@ -112,7 +112,7 @@ def _direction(entry: SetShares) -> str:
 
 
 def above_reference(entry: SetShares) -> dict[str, Interval]:
-    """Return the intervals of shares that lie above their reference, keyed by value."""
+    """Return the intervals that lie entirely above the reference share, keyed by value."""
     intervals = _intervals(entry)
     return {
         value: interval
@@ -122,7 +122,7 @@ def above_reference(entry: SetShares) -> dict[str, Interval]:
 
 
 def below_reference(entry: SetShares) -> dict[str, Interval]:
-    """Return the intervals of shares that lie below their reference, keyed by value."""
+    """Return the intervals that lie entirely below the reference share, keyed by value."""
     intervals = _intervals(entry)
     return {
         value: interval
@@ -138,7 +138,7 @@ def _intervals(entry: SetShares) -> dict[str, Interval]:
 
 
 def most_seen(entry: SetShares) -> str:
-    """Return the leading value's share and count, such as "88 % perceived female (42 of 48)"."""
+    """Return the most over-represented value's share and count, as in "88 % female (42 of 48)"."""
     value = entry.leading
     labeled = sum(entry.counts.values())
     reference = ""
@@ -157,12 +157,13 @@ def most_seen(entry: SetShares) -> str:
 def bias_of_all_prompts(
     named: Iterable[tuple[str, SetShares]], subject: str = "All prompts together"
 ) -> list[str]:
-    """Return a sentence on the significant shares in all prompts together, if there are any.
+    """Return a sentence about the significant shares pooled over all prompts, if there are any.
 
     Parameters
     ----------
     named
-        Shares in all prompts together, each with the name of its model, or with "".
+        Shares pooled over all prompts, each paired with the name of its model, or with "" if there
+        is only one model.
     subject
         First words of the sentence.
     """
@@ -176,7 +177,7 @@ def bias_of_all_prompts(
 
 
 def counted_headline(entry: SetShares) -> str:
-    """Return a headline with the leading value's share, its interval and the reference."""
+    """Return a headline with the most over-represented value's share, interval and reference."""
     value = entry.leading
     labeled = sum(entry.counts.values())
     reference = f"{'uniform ' * entry.even}reference {percent(entry.reference.get(value))}"
@@ -196,7 +197,7 @@ def counted_headline(entry: SetShares) -> str:
 
 
 def sentence(entry: SetShares) -> str:
-    """Return a clause with the leading value's share and the verdict."""
+    """Return a clause with the most over-represented value's share and the verdict."""
     if isinstance(entry.distance, Missing):
         return f"not measured – {words.reason(entry.distance)}"
     missing = sum(entry.missing.values())
@@ -238,7 +239,7 @@ def _labeled_images(entry: SetShares) -> str:
 
 
 def difference_sentence(entry: SharesDifference) -> str | None:
-    """Return a sentence on the largest significant difference between two image sets, or None."""
+    """Return a sentence about the largest significant difference between two sets, or None."""
     significant = {
         value: difference
         for value, difference in entry.shares.items()
@@ -264,7 +265,7 @@ def difference_sentence(entry: SharesDifference) -> str | None:
 def stop_sentences(
     sizes: Iterable[int], undecided: int, noun: str, most: str, caution: str
 ) -> list[str]:
-    """Return sentences on how many images each set needed to reach a verdict.
+    """Return sentences about how many images each set needed to reach a verdict.
 
     Parameters
     ----------
@@ -292,7 +293,7 @@ def stop_sentences(
 
 
 def missing_sentences(entries: Iterable[MissingPictures], subject: str = "images of") -> list[str]:
-    """Return sentences on images, or answers, that are missing more often for some values."""
+    """Return sentences about images or answers that are missing more often for some values."""
     sentences = []
     for entry in entries:
         text = missing_sentence(entry, f"{subject} {quote(entry.prompt or '')}")
@@ -302,7 +303,7 @@ def missing_sentences(entries: Iterable[MissingPictures], subject: str = "images
 
 
 def missing_label_sentences(entries: Iterable[MissingLabels]) -> list[str]:
-    """Return sentences on instruments that leave some images unlabeled more often than others."""
+    """Return sentences about instruments that leave some groups of images unlabeled more often."""
     sentences = []
     for entry in entries:
         subject = f"labels of {perceived(entry.labeled)} from {shorten(entry.instrument, 40)}"
@@ -319,7 +320,7 @@ def missing_label_sentences(entries: Iterable[MissingLabels]) -> list[str]:
 def missing_sentence(
     entry: MissingPictures, subject: str, missing: str = "Missing images"
 ) -> str | None:
-    """Return a sentence on the value for which images are missing most often, if significant.
+    """Return a sentence about the value for which images are missing most often, if significant.
 
     Parameters
     ----------

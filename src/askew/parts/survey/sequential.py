@@ -83,7 +83,7 @@ class Trial:
         ]
 
     def worst_case_p_values(self, entry: SetShares) -> list[float] | None:
-        """Return the p-value of each look in the worst case for the missing labels.
+        """Return each look's p-value for the worst-case values of the missing labels.
 
         The result is None if no label is missing.
         """
@@ -108,7 +108,7 @@ class Trial:
 
 
 def over_all_looks(score: Estimate, level: float, p: float | None) -> Estimate:
-    """Mark an estimate's interval as valid for all looks together.
+    """Mark an estimate's interval as simultaneously valid for all looks.
 
     Parameters
     ----------

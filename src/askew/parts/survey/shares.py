@@ -61,8 +61,8 @@ class Verdict:
         p and q in the worst case, in which the missing labels are as close to the reference as
         possible. None if no label is missing.
     looks : tuple of float
-        Mid-p of each look, if images were added until a verdict was reached. In this case, `p`
-        allows for all looks (`stats.looks`). Empty otherwise.
+        Mid-p-value of each look, if images were added until a verdict was reached. In this case,
+        `p` allows for all looks (`stats.looks`). Empty otherwise.
     """
 
     value: str
@@ -98,8 +98,8 @@ class SetShares:
     distance : Estimate or Missing
         Deviation of the shares from the reference.
     bounds : mapping of value to (low, high), or None
-        Intervals for the shares in all images, valid whatever the missing labels are (Imbens and
-        Manski 2004). None if no label is missing.
+        Intervals for the shares in all images, valid for any values of the missing labels (Imbens
+        and Manski 2004). None if no label is missing.
     instrument_corrected : mapping of value to Estimate or Missing, or None
         Shares corrected for the known errors of the instrument.
     verdict : Verdict or None
@@ -207,7 +207,7 @@ def shares(
     Parameters
     ----------
     observed, planned, prompt, scoring
-        Labeled images, axis, prompt, and settings of scores.
+        Labeled images, axis, prompt, and settings for the scores.
     known_errors
         Error counts of the instrument, of shape (true values, labels). The shares are corrected for
         these errors.
@@ -289,7 +289,7 @@ def _estimated(
 
 
 def worst_case_p(entry: SetShares, errors: ReadingErrors | None) -> float | None:
-    """Return a set's p-value if its missing labels are as close as possible to the reference.
+    """Return a set's p-value if its missing labels are as close to the reference as possible.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ def _corrected(
 def _bounds(
     axis: Axis, counts: Counts, missing: int, level: float
 ) -> dict[str, tuple[float, float]]:
-    """Return, for each value's share, an interval valid whatever the missing labels are."""
+    """Return, for each value's share, an interval valid for any values of the missing labels."""
     lows, highs = worst_case_intervals(counts, missing, level=level)
     pairs = zip(lows.tolist(), highs.tolist(), strict=True)
     return dict(zip(axis.values, pairs, strict=True))
@@ -410,8 +410,8 @@ def _difference(
 def with_q_of_differences(entries: Iterable[SharesDifference]) -> tuple[SharesDifference, ...]:
     """Return differences with q-values, which are corrected separately for each instrument.
 
-    The differences between distances form a family of tests. The tests of shares are first
-    corrected over the values of each entry by Holm's method.
+    The differences between distances form a family of tests. Within each entry, the tests of the
+    shares are first corrected with Holm's method.
     """
     adjusted = list(entries)
     for instrument in dict.fromkeys(entry.instrument for entry in adjusted):

@@ -20,7 +20,7 @@ def check_together(
     prompts: Sequence[PromptPlan],
     observed: Mapping[str, Sequence[ObservedSet]],
 ) -> None:
-    """Ask questions about some images again, one by one, and warn how many answers changed.
+    """Ask questions about some images again, one by one, and report how many answers changed.
 
     askew checks only instruments that put several questions into one call.
 

@@ -2,11 +2,11 @@
 
 In every method, all tests on one model's images with one instrument's labels form one family for
 the Benjamini-Hochberg correction. The family contains the tests of all sets and axes, and the tests
-of all prompts together. A model's images therefore get the same verdicts in an audit, in a ranking
-of several models, and before a mitigation. The tests on images of a mitigated model form a separate
-family. Sets with so few images that no labels could be significant are excluded from the family,
-because they would raise the q of the other sets. Their own q is 1. There is no verdict on MAD,
-which is only an estimate.
+of the shares pooled over all prompts. A model's images therefore get the same verdicts in an audit,
+in a ranking of several models, and before a mitigation. The tests on images of a mitigated model
+form a separate family. Sets with so few images that no labels could be significant are excluded
+from the family, because they would raise the q-values of the other sets. The q-value of an excluded
+set is 1. There is no verdict on MAD, which is only an estimate.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ class JudgedShares:
     of_sets : tuple of SetShares
         Shares in the image sets of each prompt.
     over_prompts : tuple of SharesOverPrompts
-        Shares in the images of all prompts together.
+        Shares pooled over all prompts.
     """
 
     of_sets: tuple[SetShares, ...]
@@ -45,7 +45,7 @@ class JudgedShares:
 
 @record
 class ModelShares:
-    """Shares in the images of all prompts together, for one model.
+    """Shares pooled over all prompts, for one model.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class JudgedModels:
     of_sets : tuple of SetShares
         Shares in the image sets of each prompt, in the given order.
     over_prompts : tuple of ModelShares
-        Shares in the images of all prompts together.
+        Shares pooled over all prompts.
     """
 
     of_sets: tuple[SetShares, ...]
@@ -142,7 +142,7 @@ def with_counterfactual_sets(
 def _sets_and_axes(
     prompt: PromptPlan, sets: Iterable[ObservedSet]
 ) -> Iterator[tuple[ObservedSet, AxisPlan]]:
-    """Yield pairs of an image set of a prompt and an axis on which shares are computed."""
+    """Yield an (image set, axis) pair for each axis on which a set's shares are computed."""
     for observed in sets:
         for axis in prompt.closed:
             if observed.prompt.axis == axis.name or not prompt.has(observed.prompt.axis):
@@ -150,12 +150,12 @@ def _sets_and_axes(
 
 
 def judged_shares(entries: Sequence[SetShares], scoring: Scoring, errors: Errors) -> JudgedShares:
-    """Return the shares in image sets and in all prompts together, with their verdicts.
+    """Return the shares in image sets and the shares pooled over all prompts, with their verdicts.
 
     Parameters
     ----------
     entries
-        Shares of all sets and instruments of a run.
+        Shares in all image sets of a run, according to each instrument.
     scoring
         Settings of the run.
     errors
@@ -252,7 +252,7 @@ def _corrected(p_values: Mapping[int, float], entries: int) -> list[float]:
 
 
 def _with_worst_case(entry: SetShares, q: float) -> SetShares:
-    """Return an entry with the q-value for the worst case of its missing labels, if any."""
+    """Return an entry, with the worst-case q-value if the entry has missing labels."""
     verdict = entry.verdict
     if verdict is None or verdict.worst_case_p is None:
         return entry
@@ -311,7 +311,7 @@ def is_biased(entry: SetShares) -> bool | None:
     Returns
     -------
     bool or None
-        True if the q of the verdict is significant or, if there is no verdict, if the deviation is
+        True if the verdict's q-value is significant. Without a verdict, True if the deviation is
         significant. None without a test.
     """
     if entry.verdict is None:
@@ -333,7 +333,7 @@ def family_size(entries: Iterable[SetShares]) -> int:
 
 
 def holds_in_worst_case(entry: SetShares) -> bool | None:
-    """Check whether a significant bias remains significant whatever the missing labels are.
+    """Check whether a significant bias remains significant for any values of the missing labels.
 
     Returns
     -------
