@@ -263,7 +263,7 @@ def _checked(values: ArrayLike) -> Floats:
 
 
 def _has_answer(x: Floats) -> NDArray[np.bool_]:
-    """Check for each cluster whether any member has an answer."""
+    """Check, for each cluster, whether any member has an answer."""
     return np.asarray(~np.isnan(x).all(axis=1))
 
 

@@ -58,7 +58,8 @@ class ReadingErrors:
 
     @cached_property
     def rates(self) -> Floats:
-        """Matrix R of P(answer | true value), of shape (m, m). Each row sums to 1."""
+        """Matrix R of the probabilities P(answer | true value), of shape (m, m). Each row sums to
+        1."""
         return normalised(self.counts)
 
     @cached_property

@@ -132,7 +132,7 @@ def gap_estimate(
     quantile
         Quantile Q of the score, in [0, 1].
     draws
-        Number of resamples, and of null draws.
+        Number of resamples and number of null draws.
     level
         Confidence level of the interval, in (0, 1).
     missing

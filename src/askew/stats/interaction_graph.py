@@ -371,7 +371,7 @@ def mean_correlation(
     Parameters
     ----------
     prompts
-        The correlation of each prompt.
+        Correlation for each prompt.
     level
         Confidence level of the interval, in (0, 1).
 

@@ -106,10 +106,10 @@ def composed(cell: Cell, initial: ArrayLike, stated: Mapping[tuple[int, int], Ar
     cell
         Statements of the cell.
     initial : array, (..., m)
-        Number of images that show each value, counted among the images of the prompt itself.
+        Number of images that show each value, among the images of the prompt itself.
     stated
-        For each single statement, number of images that show each value, counted among the images
-        whose prompt contains only this statement. Each array has the shape (..., m).
+        For each single statement, number of images that show each value, among the images whose
+        prompt contains only that statement. Each array has the shape (..., m).
     """
     start = _log_shares(initial)
     ratios = [_log_shares(stated[statement]) - start for statement in cell]
