@@ -58,8 +58,10 @@ class ReadingErrors:
 
     @cached_property
     def rates(self) -> Floats:
-        """Matrix R of the probabilities P(answer | true value), of shape (m, m). Each row sums to
-        1."""
+        """Matrix R of the probabilities P(answer | true value), of shape (m, m).
+
+        Each row sums to 1.
+        """
         return normalised(self.counts)
 
     @cached_property

@@ -274,8 +274,7 @@ class SampledShares:
         return population
 
     def outward(self) -> Path:
-        """Return the path from the reference to a population in which all images show the same
-        value.
+        """Return the path from the reference to a population whose images all show one value.
 
         The path starts at the reference (t = 0) and passes close to the observed shares (t = 1). It
         then passes through a population that contains only clearly over-represented values (t = 2),
