@@ -98,7 +98,7 @@ def test_a_pair_that_differs_without_an_edge_is_not_called_an_edge() -> None:
     bare = [with_edges(lambda edge, k=k: unassociated(turned(edge) if k else edge)) for k in (0, 1)]
     text = " ".join(" ".join(printed(dict(zip("ab", bare, strict=True)))).split())
     assert "a has 0 edges and b has 0 edges." in text
-    assert "for pairs that are an edge in either run or differ significantly. A positive" in text
+    assert "for pairs that are edges in either run or differ significantly. A positive" in text
     assert "Pair difference" in text
 
 

@@ -1,4 +1,4 @@
-"""Protocol of engines. An engine carries out a run's work, on this machine or on others.
+"""Protocol of engines, which carry out the work of a run on this machine or on other machines.
 
 A run gives an engine a task and an iterable of items. For example, each item is a batch of images
 to generate, and the iterable ends when the budget is used up. The engine decides how many items are
@@ -32,7 +32,7 @@ class Failure:
 
 
 class Engine(Protocol):
-    """An object, such as a process pool or a cluster, that applies a task to items."""
+    """An object that applies a task to items, such as a process pool or a cluster."""
 
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
@@ -48,8 +48,8 @@ class Engine(Protocol):
         - The engine limits the number of items in flight, that is, items that it has taken but
           whose results it has not yet yielded. At the limit, the engine yields a result before it
           takes another item.
-        - If the iterable ends before the run is complete, the engine still yields the results of
-          all items in flight.
+        - If the iterable ends before the run is complete, the engine nevertheless yields the
+          results of all items in flight.
         - If the task raises an exception, the engine either raises this exception or yields a
         `Failure`
           that contains the exception.
@@ -59,14 +59,15 @@ class Engine(Protocol):
         Parameters
         ----------
         task
-            Function that takes an item. It must always return the same result for the same item.
-            The task, the items and the results must be picklable.
+            Function that takes an item. The function must always return the same result for the
+            same item. The task, the items and the results must be picklable.
         items
-            Iterable of items. There may be many items, and taking the next item may take time.
+            Iterable of items. There may be many items, and fetching the next item may take some
+            time.
 
         Yields
         ------
         tuple of Item and Output or Failure
-            Each item exactly once, together with its result. The item is the object from the
+            Each item exactly once, with its result. The item is the object from the
             iterable, or a copy of it.
         """

@@ -6,7 +6,7 @@ from askew.engine.base import Item, Output
 
 
 class LocalEngine:
-    """An engine that starts work on an item only when the run asks for the item's result."""
+    """An engine that starts to work on an item only when the run asks for the item's result."""
 
     name = "local"
     workers = 1

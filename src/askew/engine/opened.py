@@ -22,7 +22,7 @@ def opened_engine(
     workers: int | None = None,
     gpus_per_worker: float | None = None,
 ) -> AbstractContextManager[Any]:
-    """Return a context manager that yields the engine with a given name, or a given engine object.
+    """Return a context manager that yields an engine, given by name or as an object.
 
     Parameters
     ----------

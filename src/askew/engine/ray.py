@@ -2,9 +2,10 @@
 
 Each worker has up to `AHEAD` items in its queue, so that it does not wait for the driver. The
 engine does not let Ray restart dead workers, because Ray would give the new worker the item that
-killed the previous one. Instead, the engine asks Ray for a new worker. It sends no work to the new
-worker until that worker has started, because a cluster that has lost a machine may have no room for
-another worker. The items that a dead worker had in its queue are repeated after all other items.
+killed the previous worker. Instead, the engine asks Ray for a new worker. The engine sends no work
+to the new worker until that worker has started, because a cluster that has lost a machine may have
+no room for another worker. The items that a dead worker had in its queue are repeated after all
+other items.
 """
 
 import logging
@@ -35,7 +36,7 @@ WAIT = 0.2
 """Time in seconds that the engine waits for results before it checks for newly started workers."""
 
 MOST_DEATHS = 3
-"""Number of workers that may die on the same item before the engine gives up on the item."""
+"""Number of workers that may die on an item before the engine gives up on the item."""
 
 STARTS = 3
 """Maximum number of attempts to start Ray.
@@ -182,13 +183,13 @@ class RayEngine:
         self._restore_printing = _without_printing()
 
     def _places(self, resources: dict[str, float]) -> int:
-        """Return the number of workers for which the cluster has room."""
+        """Return the number of workers that fit on the cluster."""
         if self._gpus:
             return max(1, int(resources.get("GPU", 0) / self._gpus))
         return max(1, int(resources.get("CPU", 1)))
 
     def _hire(self) -> None:
-        """Ask Ray for a worker, which starts as soon as a machine has room for it."""
+        """Ask Ray for a worker. The worker starts as soon as a machine has room for it."""
         variables = {THREADS: os.environ.get(THREADS, "1")}
         actor = self._actor_class.options(
             num_cpus=1,
@@ -200,7 +201,7 @@ class RayEngine:
         self._starting[actor.place.remote()] = Worker(actor)
 
     def welcome(self, seconds: float) -> None:
-        """Wait up to `seconds` for new workers, and begin to use those that have started."""
+        """Wait up to `seconds` for new workers, and begin to use the workers that have started."""
         if not self._starting:
             return
         references = list(self._starting)
@@ -250,7 +251,7 @@ class RayEngine:
 
     @property
     def free_worker(self) -> Worker | None:
-        """Worker with the shortest queue; None if all queues are full, or no worker has started."""
+        """Worker with the shortest queue; None if all queues are full or no worker has started."""
         self.welcome(0)
         worker = min(self._ready, key=lambda worker: len(worker.queue), default=None)
         if worker is None or len(worker.queue) >= AHEAD:
@@ -332,7 +333,7 @@ class RayCall(Generic[Item]):
         flight.worker.queue.append(reference)
 
     def _outcome(self, reference: Any) -> Iterator[tuple[Item, Any]]:
-        """Yield an item and its result, if the worker survived and could open the item's images."""
+        """Yield an item and its result if the worker survived and could open the item's images."""
         flight = self._in_flight[reference]
         try:
             reply = ray.get(reference)
@@ -353,7 +354,7 @@ class RayCall(Generic[Item]):
     def _bury(self, worker: Worker, error: RayActorError) -> Iterator[tuple[Item, Failure]]:
         """Requeue a dead worker's items; yield a `Failure` for an item with too many deaths.
 
-        The death is counted only for the item on which the worker was working.
+        A worker's death is counted only for the item on which the worker was working.
         """
         self._engine.replace(worker)
         host = worker.place.host if worker.place else "an unknown machine"
@@ -429,7 +430,7 @@ def _without_printing() -> Callable[[], None]:
 def _quiet() -> Iterator[None]:
     """Suppress Ray's startup messages within this context.
 
-    Restore the program's signal handlers afterward.
+    Restore the program's signal handlers when the context ends.
     """
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

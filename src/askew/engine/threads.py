@@ -17,7 +17,7 @@ class ThreadEngine:
     """An engine that works on up to `workers` items at the same time.
 
     If a task fails, the engine yields a `Failure`, so that the results of other items in flight are
-    not lost. These results may have cost money.
+    not lost. Those results may have cost money.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def _ready(
 
 
 def _outcome(task: Callable[[Item], Output], item: Item, lock: "Lock | None") -> Output | Failure:
-    """Return the result of a task, or a `Failure` with the exception that it raised."""
+    """Return the result of a task, or a `Failure` that contains the exception it raised."""
     try:
         with provider_turn(lock):
             return task(item)

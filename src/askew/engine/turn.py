@@ -11,7 +11,7 @@ from threading import Lock
 
 
 class Turn:
-    """Exclusive right of one thread to use the provider.
+    """A thread's exclusive right to use the provider.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class Turn:
         self._has_turn = False
 
     def begin(self) -> None:
-        """Wait until no other thread has the turn, and take it."""
+        """Wait until no other thread has the turn, and then take the turn."""
         self._lock.acquire()
         self._has_turn = True
 

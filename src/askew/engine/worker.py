@@ -41,9 +41,9 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class LackingFiles:
-    """A worker's reply that contains no result because the worker cannot open some images.
+    """A worker's reply that contains no result, because the worker cannot open some images.
 
-    The driver then sends the item again, together with these images.
+    The driver then sends the item a second time, together with these images.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class LackingFiles:
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlace:
-    """Machine and process in which a worker runs, and its versions of Python and askew.
+    """A worker's machine and process, and its versions of Python and askew.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class WorkerProcess:
         return path in self._files or os.path.exists(path)
 
     def _receive(self, files: Mapping[str, bytes]) -> None:
-        """Save the images that the driver sent in a temporary folder of the worker."""
+        """Write the images from the driver to a temporary folder on the worker's machine."""
         for path, data in files.items():
             file = Path(self._received.name) / f"{len(self._files)}{Path(path).suffix}"
             file.write_bytes(data)
@@ -143,7 +143,7 @@ class WorkerProcess:
 
 
 def portable(error: Exception) -> Exception:
-    """Return an exception that has the error's message and that another process can unpickle."""
+    """Return an exception with the same message that another process can unpickle."""
     if isinstance(error, AskewError):
         with suppress(Exception):
             copy = pickle.loads(pickle.dumps(error))
@@ -171,7 +171,7 @@ def picture_paths(item: object) -> Iterator[str]:
 def with_paths(item: Any, paths: Mapping[str, str]) -> Any:
     """Return a copy of the item in which the given image paths are replaced.
 
-    Parts that contain no images are not copied.
+    Parts of the item that contain no images are not copied.
     """
     if isinstance(item, Picture):
         return replace(item, path=paths.get(item.path, item.path))

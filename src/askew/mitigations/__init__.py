@@ -11,7 +11,7 @@ from askew.models.base import MITIGATION_SETTING, Collection, Model
 
 
 def open_model(name: str, settings: Mapping[str, object]) -> Model | Collection:
-    """Load a model and wrap it in the mitigation that is given in its settings.
+    """Load a model, and wrap it in the mitigation that its settings specify.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def open_model(name: str, settings: Mapping[str, object]) -> Model | Collection:
     Raises
     ------
     UsageError
-        If the mitigation cannot work on the model.
+        If the mitigation cannot be applied to the model.
     """
     model_settings = {key: value for key, value in settings.items() if key != MITIGATION_SETTING}
     model = registry.model(name, **model_settings)

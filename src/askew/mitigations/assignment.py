@@ -9,7 +9,7 @@ from askew.models.base import Request
 from askew.store.files import sha256
 
 HALTON_BASES = (2, 3, 5, 7, 11, 13)
-"""Bases of Halton sequences, one base for each axis whose values are requested separately."""
+"""Bases of Halton sequences: one base for each axis whose values are requested separately."""
 
 HASH_DIGITS = 13
 HASH_VALUES = 16**13
@@ -22,8 +22,8 @@ Rule = Literal["quota", "independent"]
 """Rule that assigns a value or a prompt to each image.
 
 With "quota", each value or prompt gets its share of the images, to within a few images, however
-many images are made. With "independent", each image's seed determines its value or prompt, as in a
-service that draws a value or prompt at random for each image.
+many images are generated. With "independent", each image's seed determines its value or prompt, as
+in a service that draws a value or prompt at random for each image.
 """
 
 
@@ -33,9 +33,9 @@ def choose_part(
     """Return the index of the part (value or prompt) that is assigned to an image.
 
     With the rule "quota", a point in [0, 1) selects the part: the point at position `number` in a
-    Halton sequence, shifted by an amount that depends on the prompt. For `axis` 0, two parts with
-    equal shares then each receive exactly half of the images, for every even number of images. The
-    points for two axes fill the unit square evenly. If the request has no number, or the rule is
+    Halton sequence, shifted by an amount that depends on the prompt. For `axis` 0 and any even
+    number of images, two parts with equal shares then receive exactly half of the images each. The
+    points of two axes fill the unit square evenly. If the request has no number, or the rule is
     "independent", the image's seed determines the point.
 
     Parameters

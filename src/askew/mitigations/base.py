@@ -1,6 +1,6 @@
 """Base class of mitigations.
 
-A mitigation is stored as a TOML file and wraps a model, so that every command that measures a model
+A mitigation is stored as a TOML file and wraps a model. Thus, every command that measures a model
 can also measure the mitigated model.
 """
 
@@ -67,7 +67,7 @@ class Mitigation(PlanPart):
 
     @property
     def cost(self) -> float:
-        """Number of network evaluations per image, relative to the number without mitigation."""
+        """Number of network evaluations per image, relative to an unmitigated model."""
         return 1.0
 
     def wrap(self, model: Model) -> Model:
@@ -76,15 +76,15 @@ class Mitigation(PlanPart):
         Raises
         ------
         UsageError
-            If the technique cannot work on this model, or cannot be combined with its mitigations.
-            The message names both techniques.
+            If the technique cannot be applied to this model, or cannot be combined with the model's
+            mitigations. The message names both techniques.
         """
         if isinstance(model, MitigatedModel):
             return MitigatedModel(model.stack.with_mitigation(self), model.model)
         return MitigatedModel(MitigationStack((self,)), model)
 
     def apply(self, pipeline: Any) -> "MitigatedPipeline":
-        """Return a pipeline that is called like the diffusers pipeline and makes mitigated images.
+        """Return a pipeline that generates mitigated images and is called like the original pipeline.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class Mitigation(PlanPart):
         return set()
 
     def conflict_with(self, other: "Mitigation") -> str | None:
-        """Return why this and another mitigation cannot change the same model; None if they can.
+        """Return the reason why this and another mitigation cannot change the same model, if any.
 
         Parameters
         ----------
@@ -135,10 +135,10 @@ class Mitigation(PlanPart):
     def steer(
         self, pipeline: Any, requests: Sequence[Request], prompts: Sequence[str] | None = None
     ) -> AbstractContextManager[None]:
-        """Return a context manager that makes a pipeline produce mitigated images.
+        """Return a context manager in which a pipeline generates mitigated images.
 
         The contexts of several mitigations may be nested. The mitigations of all nested contexts
-        then change the images.
+        then affect the images.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class Mitigation(PlanPart):
         return digest_of(self.model_dump(mode="json"))[:16]
 
     def fingerprint_on(self, model: Model) -> str:
-        """Digest of everything in the mitigation that affects the images made by a given model.
+        """Digest of everything in the mitigation that affects the images of a given model.
 
         This digest differs from `fingerprint` if earlier versions of askew generated different
         images with the same mitigation and model.
@@ -216,7 +216,7 @@ class MitigationStack:
         return MitigationStack((*self.mitigations, mitigation))
 
     def fingerprint_on(self, model: Model) -> str:
-        """Return a digest of everything in the mitigations that affects images made by a model."""
+        """Return a digest of everything in the mitigations that affects a model's images."""
         fingerprints = [mitigation.fingerprint_on(model) for mitigation in self.mitigations]
         if len(fingerprints) == 1:
             return fingerprints[0]
@@ -266,7 +266,7 @@ class MitigatedModel:
         The wrapped model's settings, and the fingerprint of the mitigations.
     watch
         Function that returns a context manager, or None. The context is open while the pipeline
-        makes images. The function receives the pipeline and the requests with their original
+        generates images. The function receives the pipeline and the requests with their original
         prompts.
     """
 
@@ -335,7 +335,7 @@ class MitigatedModel:
 
 
 class MitigatedPipeline:
-    """Diffusers pipeline that makes mitigated images.
+    """Diffusers pipeline that generates mitigated images.
 
     For each prompt, images are numbered from 0, across all calls. Other attributes come from the
     original pipeline.
@@ -353,7 +353,7 @@ class MitigatedPipeline:
     def __call__(
         self, prompt: str | Sequence[str], *, num_images_per_prompt: int = 1, **arguments: Any
     ) -> Any:
-        """Make mitigated images, and return the pipeline's output.
+        """Generate mitigated images, and return the pipeline's output.
 
         Parameters
         ----------
@@ -459,8 +459,8 @@ def wrap_model(model: Model | Collection, setting: str) -> Model:
     Raises
     ------
     UsageError
-        If `model` is a collection of existing images, a mitigation cannot work on it, or two
-        mitigations cannot be combined.
+        If `model` is a collection of existing images, if a mitigation cannot be applied to it, or
+        if two mitigations cannot be combined.
     """
     mitigations = [load_mitigation(path) for path in mitigation_files(setting)]
     if not isinstance(model, Model):
@@ -476,6 +476,6 @@ def wrap_model(model: Model | Collection, setting: str) -> Model:
 def requested_values(model: object, request: Request) -> Mapping[str, str]:
     """Return the values that a model's mitigations request for an image, keyed by axis.
 
-    A model without mitigations requests nothing.
+    A model without mitigations requests no values.
     """
     return model.requested_values(request) if isinstance(model, MitigatedModel) else {}

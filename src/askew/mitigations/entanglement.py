@@ -46,7 +46,7 @@ class AttributionWords:
     vectors
         Vectors of the prompt's tokens, of shape (tokens, d).
     axis, against
-        Token positions of the axis's name, and of the word from which guidance separates the name.
+        Token positions of the axis's name, and of the word from which guidance separates that name.
     """
 
     vectors: Tensor
@@ -71,17 +71,17 @@ class LayerQueries:
 
 
 class Entanglement(Steering):
-    """Guidance that reduces the overlap of the attention maps for an axis's name and for a word.
+    """Guidance that reduces the overlap between the attention maps of an axis's name and of a word.
 
     The predicted noise changes by
 
         scale sqrt(1 - alpha_bar) grad_x sum_axes soft_iou(mask(A_axis), mask(A_against))
 
     where x is the noisy latent. A_axis and A_against are the attention maps in this step for the
-    axis's name and for the other word. The maps come from the conditional half. They are summed
-    over the layers of the down and up blocks, then scaled to [0, 1]. If the norm of an image's
-    gradient exceeds 1, the gradient is scaled to norm 1. If the network predicts velocities, its
-    output is changed so that the noise changes by the amount given above.
+    axis's name and for the other word. The maps come from the conditional half of the batch. They
+    are summed over the layers of the down and up blocks, then scaled to [0, 1]. If the norm of an
+    image's gradient exceeds 1, the gradient is scaled to norm 1. If the network predicts
+    velocities, its output is changed so that the noise changes by the amount given above.
 
     Attributes
     ----------
@@ -230,8 +230,8 @@ def soft_mask(map: Tensor, variant: Variant = "paper") -> Tensor:
 
     The mask is near 1 on the share `AREA` of the map where the values are highest, and near 0
     elsewhere. It is computed by entropic optimal transport, which moves a share `AREA` of the map's
-    values to 1 and the rest to 0. The cost is the squared distance, and `ROUNDS` iterations balance
-    the transport. If a map has no clear edges, its mask covers a larger share of the map.
+    values to 1 and all other values to 0. The cost is the squared distance, and `ROUNDS` iterations
+    balance the transport. If a map has no clear edges, its mask covers a larger share of the map.
 
     Parameters
     ----------

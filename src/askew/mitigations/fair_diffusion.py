@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class FairDiffusion(TargetSteering):
     """Semantic guidance (SEGA, Brack et al. 2023), added to the guidance from the prompt.
 
-    Each value c of a target axis is an edit with its own text. The network's outputs are o_u
-    without a text, o_p with the prompt and o_c with the edit's text. With guidance scale G:
+    Each value c of a target axis is an edit with a separate text. The network's output is o_u
+    without a text, o_p with the prompt, and o_c with the text of the edit. With guidance scale G:
 
         g_c = scale s_c (o_c - o_u), where |g_c| is at least its quantile `threshold`, else 0
         g   = sum_c w_c g_c + momentum m

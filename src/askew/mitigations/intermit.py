@@ -4,8 +4,8 @@ The axes are chosen greedily, using the interactions between axes. Each step add
 then on, the prompts state its values, with their target shares. askew adds the axis for which the
 predicted mean deviation of all axes from their references is smallest. askew stops adding axes once
 this predicted deviation is at most a given bound. `askew.methods.mitigate` chooses the axes, and
-this module applies the choice. Only an abstract description of the paper's algorithm was available.
-Therefore, the choice of axes follows this description and not the paper's code.
+this module applies the choice. Only a high-level description of the paper's algorithm was
+available. Therefore, the choice of axes follows this description, not the paper's code.
 """
 
 from collections.abc import Mapping, Sequence
@@ -63,7 +63,7 @@ class InterMit(PromptReplacement):
         return {*self.steps}
 
     def requested_values(self, request: Request) -> Mapping[str, str]:
-        """Return the value that is requested for an image on each chosen axis."""
+        """Return the value requested for an image on each chosen axis."""
         if request.prompt not in self.prompts:
             return {}
         requested = {}
@@ -100,7 +100,7 @@ class InterMit(PromptReplacement):
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the mitigation's fields and of all prompts that state a single value."""
+        """Digest of the mitigation's fields, and of all prompts that state a single value."""
         texts = []
         for prompt in self.prompts:
             for axis in self.steps:

@@ -1,4 +1,4 @@
-"""ITI-GEN (Zhang et al. 2023): appends tokens, which are learned from images, to prompts.
+"""ITI-GEN (Zhang et al. 2023): append tokens that are learned from images to prompts.
 
 Each value of an axis has three tokens. They replace the prompt's end-of-text token and the two
 positions after it. If there are several axes, the sum of their values' tokens is used. Learning
@@ -43,10 +43,10 @@ FLOAT_BYTES = 4
 """Number of bytes that a mitigation file uses for each component of a token."""
 
 NEAR = 0.8
-"""If a learned text's cosine similarity to the prompt is lower than this, the loss raises it."""
+"""Cosine similarity of a learned text to the prompt. The loss penalizes lower values."""
 
 EQUAL = 1e-6
-"""Distance below which two texts count as equal, so that their difference has no direction."""
+"""Distance below which two texts count as equal. Their difference then has no direction."""
 
 EPOCHS = 60
 STEPS = 5
@@ -56,7 +56,7 @@ RATE = 0.01
 """Learning rate, halved after a third of the epochs."""
 
 ANYBODY = "a photo of a person"
-"""Second prompt for learning tokens, so that the tokens do not overfit to a single prompt."""
+"""Second prompt for learning tokens, which keeps the tokens from overfitting to a single prompt."""
 
 
 class ITIGen(TargetSteering):
@@ -125,7 +125,7 @@ class ITIGen(TargetSteering):
         return numbers.reshape(len(self.targets[axis]), PLACES, self.width)
 
     def extra_files(self) -> dict[str, bytes]:
-        """Return a safetensors file with the tokens of all axes, keyed by file suffix."""
+        """Return the content of a safetensors file with all axes' tokens, keyed by file suffix."""
         from safetensors.numpy import save
 
         metadata = {axis: json.dumps([*shares]) for axis, shares in self.targets.items()}
@@ -177,7 +177,7 @@ class ITIGen(TargetSteering):
         return TextInputs(states=states, pooled=texts.pooled)
 
     def _learned_states(self, call: NetworkCall) -> Tensor:
-        """Encode every image's prompt together with the tokens of the image's requested values."""
+        """Encode every image's prompt with the tokens of the values requested for the image."""
         import torch
 
         encoder = call.pipeline.text_encoder
@@ -222,10 +222,10 @@ def check_encoder(model: Any, learning: Tensor, embedder: str) -> None:
     Parameters
     ----------
     model
-        Model with a diffusers pipeline. Only its token embeddings are read. Models from other
+        Model with a diffusers pipeline. Only the token embeddings are read. Models from other
         packages are skipped if they do not provide token embeddings.
     learning
-        Token embeddings of the embedder's text encoder, with which askew learns tokens.
+        Token embeddings of the embedder's text encoder. askew learns tokens with this encoder.
     embedder
         Name of the embedder.
     """
@@ -245,7 +245,7 @@ def check_encoder(model: Any, learning: Tensor, embedder: str) -> None:
 
 
 def _described(embeddings: Tensor | None) -> str:
-    """Return the size and number format of token embeddings."""
+    """Describe the shape and number format of token embeddings."""
     if embeddings is None:
         return "not a CLIP text encoder"
     tokens, width = embeddings.shape
@@ -258,9 +258,9 @@ def states_with_tokens(
 ) -> tuple[Tensor, int]:
     """Encode a prompt in which learned tokens replace the end-of-text token.
 
-    The learned tokens replace the sums of token and position embeddings. The text's vector is read
-    three positions after the original end-of-text token, because the transformers library pads
-    texts with this token. (OpenAI's code pads texts with zeros.)
+    The learned tokens take the place of the sums of token and position embeddings. The text's
+    vector is read three positions after the original end-of-text token, because the transformers
+    library pads texts with this token. (OpenAI's code pads texts with zeros.)
 
     Parameters
     ----------
@@ -315,9 +315,9 @@ def direction_loss(
 
         1 - <n(f_i - f_j), n(t_i - t_j)> + max(0, 0.8 - (cos(t_i, t_0) + cos(t_j, t_0)) / 2)
 
-    where n(v) is the vector v scaled to length 1. If the two texts of a pair are equal, as all
-    texts are at the start, their difference has no direction. Such a pair contributes the sum
-    of (1 - cos(f, t)) over its two values. The loss is the sum over all pairs, divided by K - 1.
+    where n(v) is the vector v scaled to length 1. If the two texts of a pair are equal, as at the
+    start of learning, their difference has no direction. Such a pair contributes the sum of (1 -
+    cos(f, t)) over its two values. The loss is the sum over all pairs, divided by K - 1.
 
     Parameters
     ----------
@@ -354,8 +354,8 @@ def _pair_loss(
 ) -> Tensor:
     """Return the loss for a pair of values. `texts` has the shape (values, combinations, d).
 
-    The code indexes `texts` separately for each use, because the order in which gradients are added
-    affects the gradients' last bits.
+    The code indexes `texts` separately for each use, because the order in which gradients are
+    summed affects their last bits.
     """
     import torch
     from torch.nn.functional import cosine_similarity, normalize
@@ -393,7 +393,7 @@ def learn_tokens(
         A CLIP model that has the pipeline's text encoder, and the model's tokenizer. The model's
         weights are frozen.
     prompts
-        Prompts that are used for learning the tokens.
+        Prompts that are used to learn the tokens.
     pictures
         For each axis, the unit vectors of the images that show each value, as arrays of shape (n,
         d).
@@ -438,7 +438,7 @@ def learn_tokens(
 
 
 class _TokenLearner:
-    """State of the learning process: tokens of all axes, optimizers and the random generator."""
+    """State of the learning process: all axes' tokens, the optimizers and the random generator."""
 
     def __init__(
         self,
@@ -465,7 +465,7 @@ class _TokenLearner:
             parameter.requires_grad_(False)
 
     def _original_vectors(self) -> Tensor:
-        """Return unit vectors (prompts, d) for the prompts without learned tokens."""
+        """Return unit vectors of the prompts without learned tokens, of shape (prompts, d)."""
         import torch
         from torch.nn.functional import normalize
 
@@ -476,7 +476,7 @@ class _TokenLearner:
     def restore(self, state: bytes) -> bool:
         """Restore a saved state; return False if the state belongs to another computation.
 
-        If the method returns False, the learner can no longer be used.
+        If the method returns False, the learner must not be used any more.
         """
         import torch
 
@@ -543,7 +543,7 @@ class _TokenLearner:
         return normalize(self.model.text_projection(states[:, position]), dim=-1)
 
     def _mean_of_part(self, rows: NDArray[np.float32]) -> Tensor:
-        """Return the mean vector of randomly chosen images from those that show a value."""
+        """Return the mean vector of a random sample of the images that show a value."""
         import torch
 
         size = max(1, len(rows) // STEPS)
@@ -558,5 +558,5 @@ class _TokenLearner:
 
 
 def encode_tokens(tokens: NDArray[np.float32]) -> str:
-    """Encode tokens in base64, as in a mitigation file."""
+    """Encode tokens in base64, which is the format in mitigation files."""
     return base64.b64encode(np.ascontiguousarray(tokens, dtype="<f4").tobytes()).decode("ascii")

@@ -1,7 +1,7 @@
 """Prompt policies: replace a prompt with prompts that state values at given frequencies.
 
-A policy works with every model that takes prompts, including hosted models. Users can call
-`PromptPolicy.draw` in their own code to get the prompts to send.
+A policy works with every model that accepts prompts, including hosted models. Users can call
+`PromptPolicy.draw` in their own code to obtain the prompts to send.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,9 +24,9 @@ class PolicyPart(PlanPart):
     text
         The prompt that the model receives.
     weight
-        Share of the images that are made from this prompt, in (0, 1].
+        Share of the images that are generated from this prompt, in (0, 1].
     says
-        Values that this prompt states and the initial prompt does not, keyed by axis.
+        Values that this prompt states, but the initial prompt does not, keyed by axis.
     """
 
     text: NonEmptyText
@@ -72,7 +72,7 @@ class PromptReplacement(Mitigation):
         return prompts.union(*(self.possible_prompts(prompt) for prompt in prompts))
 
     def conflict_with(self, other: Mitigation) -> str | None:
-        """Return why a mitigation conflicts with this one, for example if both change a prompt."""
+        """Return the reason why a mitigation conflicts with this one, such as a shared prompt."""
         if not isinstance(other, PromptReplacement):
             return super().conflict_with(other)
         prompts = self.known_prompts()
@@ -151,7 +151,7 @@ class PromptPolicy(PromptReplacement):
         return [prompt] if policy is None else [part.text for part in policy.parts]
 
     def requested_values(self, request: Request) -> Mapping[str, str]:
-        """Return the values that the sent prompt states and the initial prompt does not."""
+        """Return the values that the sent prompt states, but the initial prompt does not."""
         return self.part_for(request).says
 
     def part_for(self, request: Request) -> PolicyPart:

@@ -1,4 +1,4 @@
-"""Mitigations that change the inputs and outputs of a diffusion network in each evaluation.
+"""Mitigations that change the inputs and outputs of a diffusion network at each evaluation.
 
 Several techniques can steer the same network. Techniques that replace a text are applied first,
 then techniques that change the guidance scale, then all others in the order of their contexts.
@@ -116,8 +116,8 @@ class NetworkCall:
     prompts
         Prompts that the pipeline received for the B images.
     step, steps
-        Index of this evaluation's timestep in the scheduler's list of timesteps, from 0, and the
-        list's length.
+        Zero-based index of this evaluation's timestep in the scheduler's list of timesteps, and the
+        length of the list.
     scale
         Guidance scale.
     tokens
@@ -136,16 +136,16 @@ class NetworkCall:
     memory: dict[str, object]
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """Return the result of `make`, which is computed only once per batch.
+        """Return the result of `make`, which is called only once per batch.
 
-        askew calls `make` only in the batch's first evaluation, and stores the result.
+        askew calls `make` only in the first evaluation of a batch, and stores the result.
         """
         if name not in self.memory:
             self.memory[name] = make()
         return cast("T", self.memory[name])
 
     def encoded(self, text: str) -> TextStates:
-        """Encode a text in the same way as the pipeline encodes prompts.
+        """Encode a text as the pipeline encodes prompts.
 
         The text is encoded only once per batch.
         """
@@ -167,7 +167,7 @@ class Steering(Mitigation):
 
     An evaluation has four steps, and a technique overrides some of these steps: `change_texts`,
     `further_texts`, `evaluate` and `change_outputs`. With `call.once`, a technique can keep values
-    from one evaluation to the next. Each batch starts without stored values, and the images in a
+    from one evaluation to the next. Each batch starts with no stored values, and the images in a
     batch do not affect each other.
     """
 
@@ -178,7 +178,7 @@ class Steering(Mitigation):
     """Stage at which the technique changes an evaluation."""
 
     encodes_texts: ClassVar[bool] = False
-    """True if the technique encodes texts in the same way as the pipeline encodes prompts."""
+    """True if the technique encodes texts as the pipeline encodes prompts."""
 
     steers_outputs: ClassVar[bool] = False
     """True if the technique changes the network's outputs for the conditional rows."""
@@ -217,7 +217,7 @@ class Steering(Mitigation):
         pipeline_class
             Class of the pipeline.
         owner
-            Words that follow the class's name in the error message, such as " of studio".
+            Text that follows the class name in the error message, such as " of studio".
         """
         names = {kind.__name__ for kind in pipeline_class.__mro__}
         known = UNET_CLASSES | TRANSFORMER_CLASSES if self.transformers else UNET_CLASSES
@@ -342,7 +342,7 @@ def has_pooled_vectors(model: Model) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Steered:
-    """Part of an evaluation that belongs to a single technique.
+    """The part of an evaluation that belongs to a single technique.
 
     Attributes
     ----------
@@ -456,7 +456,7 @@ class _SteeredNetwork:
             )
 
     def _techniques_at(self, timestep: Tensor, tokens: int) -> list[_Steered]:
-        """Return each technique's part of the evaluation at a timestep."""
+        """Return the parts of an evaluation at a timestep, one for each technique."""
         timesteps = self.pipeline.scheduler.timesteps
         step = int((timesteps - float(timestep)).abs().argmin())
         techniques: list[_Steered] = []
@@ -534,7 +534,7 @@ class TargetSteering(Steering):
         return {*self.targets}
 
     def conflict_with(self, other: Mitigation) -> str | None:
-        """Return why another mitigation conflicts with this one; None if it does not conflict.
+        """Return the reason why another mitigation conflicts with this one; None if there is none.
 
         Two techniques with the same targets do not conflict, since they request the same values for
         each image.

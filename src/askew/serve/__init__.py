@@ -1,4 +1,4 @@
 """Server that offers a model through an OpenAI-compatible interface.
 
-The server can also produce faults on purpose.
+The server can also produce deliberate faults.
 """

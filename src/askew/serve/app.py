@@ -1,7 +1,7 @@
 """Starlette app that serves a model through OpenAI-compatible endpoints.
 
-A request without a seed gets a new image each time. A request with a seed gets the image that the
-model generates with this seed.
+A request without a seed returns a new image each time. A request with a seed returns the image that
+the model generates with this seed.
 """
 
 import base64
@@ -35,13 +35,13 @@ MOST_IMAGES = 10
 """Maximum number of images per request."""
 
 MOST_BYTES = 2**20
-"""Maximum size in bytes of a request for images."""
+"""Maximum size of a request for images, in bytes."""
 
 MOST_EDIT_BYTES = 2**25
-"""Maximum size in bytes of an edit request, which contains an image."""
+"""Maximum size of an edit request, in bytes. The request contains an image."""
 
 OWNER = "askew"
-"""Name of the model's owner in the list of models."""
+"""Name that the list of models gives as the model's owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _seeds(first: int | None, count: int) -> tuple[int, ...]:
 
 
 class ImageServer:
-    """Server that answers requests with images from a model.
+    """Server that responds to requests with images from a model.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class ImageServer:
         )
 
     async def models(self, request: HTTPRequest) -> JSONResponse:
-        """Return the description of the model, or the list of models, which contains only this model."""
+        """Return a description of the model, or a list of models that contains only this model."""
         entry = {"id": self.name, "object": "model", "created": 0, "owned_by": OWNER}
         if "name" in request.path_params:
             return JSONResponse(entry)

@@ -1,7 +1,7 @@
 """Requests to edit images with a served model that supports editing.
 
 The field `strength` does not exist in OpenAI's interface. `strength` is the share of the denoising
-steps that the model runs on the noised input image. With the default strength of 1, nothing of the
+steps that the model runs on the noised input image. At the default strength of 1, nothing of the
 input image remains.
 """
 
@@ -20,12 +20,12 @@ from askew.store.imagefile import EncodedPicture
 from askew.types import Missing
 
 IMAGE_FIELDS = ("image", "image[]")
-"""Possible names of the form field that contains the image to edit."""
+"""Accepted names of the form field that contains the image to edit."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditForm:
-    """Form data of a request for an edited image.
+    """Form data from a request for an edited image.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class EditForm:
 def _number(fields: Mapping[str, bytes], name: str, default: int | float) -> int | float:
     """Return the number in a form field.
 
-    If the default is an integer, the number must also be an integer.
+    If the default is an integer, the number must be an integer, too.
     """
     text = fields.get(name)
     if text is None:

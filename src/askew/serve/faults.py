@@ -36,7 +36,7 @@ FAULTS: Mapping[str, str] = {
 """Kinds of faults, each with a description of what the server does."""
 
 STABLE = ("refuse", "rewrite", "mislabel")
-"""Kinds of faults that depend only on the prompt and seed, or on the label and image."""
+"""Kinds of faults that depend only on the prompt and seed, or only on the label and image."""
 
 DEFAULT_WORD = "smiling"
 
@@ -52,10 +52,11 @@ class Fault:
     kind
         Kind of fault, a key of `FAULTS`.
     word
-        Word that the prompt must contain, or that `rewrite` adds to the prompt; empty for no word.
+        Word that the prompt must contain, or that `rewrite` adds to the prompt; empty if there is
+        no word.
     rate
-        Share of requests for which the fault occurs, in [0, 1]. If there is a word, only requests
-        that contain it are counted.
+        Share of requests for which the fault occurs, in [0, 1]. If there is a word, the rate refers
+        only to requests that contain the word.
     """
 
     kind: str
@@ -93,14 +94,14 @@ class Fault:
 
 
 class FaultDraws:
-    """Random decisions about which faults occur for which requests.
+    """Random draws that decide which faults occur for which requests.
 
     Parameters
     ----------
     faults
         The faults, in order of precedence.
     seed
-        Seed for the random decisions.
+        Seed for the random draws.
     """
 
     def __init__(self, faults: Iterable[Fault], seed: int = 0) -> None:

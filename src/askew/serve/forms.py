@@ -1,4 +1,4 @@
-"""Functions that read request bodies up to a size limit and parse forms that contain files."""
+"""Functions that read request bodies up to a size limit, and parse forms that contain files."""
 
 import logging
 from collections.abc import Mapping

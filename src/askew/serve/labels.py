@@ -34,7 +34,7 @@ MOST_BYTES = 2**25
 """Maximum size of a request, in bytes."""
 
 MISLABEL = "mislabel"
-"""Name of the fault that replaces a label with another label."""
+"""Name of the fault that replaces a label with a different label."""
 
 DATA = "data:image/"
 
@@ -84,7 +84,7 @@ class LabelRequest:
 
 
 def _questions(entries: Mapping[str, Any]) -> dict[str, Question]:
-    """Return the questions in a request, each with the axis that it is about, if the axis is known."""
+    """Return the questions in a request, each with its axis if the axis is known."""
     questions = {}
     for key, entry in entries.items():
         text = str(entry["question"])
@@ -111,7 +111,7 @@ class LabelServer:
     Parameters
     ----------
     draws
-        Random decisions about the faults that the server produces on purpose.
+        Random draws that decide which faults the server produces.
     vqa
         VQA model that answers the questions; None to load the studio's VQA model on the first
         request.
@@ -142,7 +142,7 @@ class LabelServer:
         return damaged(json.dumps(_completion(text)).encode(), faults)
 
     def _labels(self, wanted: LabelRequest) -> dict[str, str]:
-        """Return the answers to the questions; an answer has the same key as its question."""
+        """Return the answers to the questions. Each answer has the same key as its question."""
         with self._turn:
             if self._vqa is None:
                 self._vqa = create_vqa("")

@@ -1,4 +1,4 @@
-"""Responses from a served model that are errors, or that contain faults produced on purpose."""
+"""Responses of a served model that report errors or that contain deliberate faults."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping
@@ -9,7 +9,7 @@ LARGE = 50 * 2**20
 """Size of the response for the fault `large`, in bytes."""
 
 DRIP = 0.05
-"""Seconds between consecutive bytes in the response for the fault `drip`."""
+"""Seconds between consecutive bytes of the response for the fault `drip`."""
 
 FAILURES: Mapping[str, tuple[int, str, str]] = {
     "refuse": (400, "the content filter refused this prompt", "moderation_blocked"),
@@ -17,7 +17,7 @@ FAILURES: Mapping[str, tuple[int, str, str]] = {
     "401": (401, "the key is invalid", "invalid_api_key"),
     "quota": (429, "you exceeded your current quota", "insufficient_quota"),
 }
-"""HTTP status, message and error code for each fault whose response is an error."""
+"""HTTP status, message and error code for each fault that produces an error response."""
 
 
 class BadRequest(Exception):

@@ -4,7 +4,7 @@ TIBET (section 5.3, figure 5c) simulates errors that are independent across imag
 errors are also independent across questions, and a caption is treated as the answer to an
 additional question. If a question has a list of values, a wrong answer is any other value from the
 list. A wrong caption, or a wrong answer to an open question, is any other text that the instrument
-gave for an image of the same prompt. After introducing the errors, askew extracts concepts and
+produced for an image of the same prompt. After introducing the errors, askew extracts concepts and
 merges synonyms again.
 """
 
@@ -32,7 +32,7 @@ Errors = Literal["answers", "captions", "both"]
 
 @dataclass(frozen=True, slots=True)
 class PossibleAnswers:
-    """Answers that an instrument may give to each question about a prompt's images.
+    """Answers that an instrument can give to each question about a prompt's images.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class PossibleAnswers:
         Concepts that occur in the possible answers.
     counts : sparse array of int, (answers, concepts)
         How often each possible answer contains each concept. The rows list the answers to the first
-        question, then to the second, and so on.
+        question, then the answers to the second, and so on.
     variant : "paper" or "code"
         Rule for merging synonyms.
     """
@@ -70,7 +70,7 @@ class PossibleAnswers:
         Parameters
         ----------
         sets : sequence of array, (runs, images, questions)
-            Codes of answers.
+            Codes of the answers in each image set.
 
         Returns
         -------
@@ -115,7 +115,7 @@ class AnsweredSets:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedAxis:
-    """Association scores of an axis without and with simulated errors.
+    """Association scores of an axis, with and without simulated errors.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class Ranking:
 
 
 def ranking(changes: Sequence[SimulatedAxis], variant: Variant) -> Ranking | None:
-    """Compare how MAD ranks the axes before and after errors; None for fewer than two axes.
+    """Compare MAD's ranking of the axes before and after errors; None if there are fewer than two.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def axis_changes(
     rate
         Probability that an answer is wrong.
     errors
-        What the errors affect: answers, captions or both.
+        Output that the errors affect: answers, captions or both.
     rng
         Random generator for the errors.
     runs

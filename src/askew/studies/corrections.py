@@ -1,6 +1,6 @@
 """Compute the shares, deviations, verdicts and differences of an audit from corrected labels.
 
-If a person corrected a label, the corrected label replaces the labels from all instruments.
+A label that a person has corrected replaces the labels from all instruments.
 Association scores (MAD, CAS) do not change, because they count concepts, not labels. Images that a
 person chose to check are not a random sample, so correcting a few images can bias a share.
 Correcting a random sample of images does not bias shares.
@@ -74,10 +74,10 @@ def corrected_findings(result: AuditResult, labels: HandLabels) -> AuditFindings
 
 
 def _known_errors(findings: AuditFindings) -> Errors:
-    """Return the counts of labeling errors that an audit used to test shares.
+    """Return the labeling-error counts that an audit used to test shares.
 
     Of askew's instruments, only the studio instruments report their errors. Other instruments are
-    not loaded, because loading their networks takes a long time.
+    not loaded, because their networks take a long time to load.
     """
     instruments = {}
     for name in findings.plan.vqa:

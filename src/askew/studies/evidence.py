@@ -1,4 +1,4 @@
-"""Write and check evidence packs, which contain everything that is needed to check a run.
+"""Write and check evidence packs, which contain everything needed to check a run.
 
 A pack is a folder or a zip file that you can send to another person. It contains these files:
 
@@ -160,7 +160,7 @@ def write_evidence(result: AnyResult, output: Path) -> Path:
     result
         A finished run.
     output
-        New folder, or new file whose name ends in ".zip".
+        Folder or file to create. A file's name must end in ".zip".
 
     Returns
     -------
@@ -221,7 +221,7 @@ def _write_folder(result: AnyResult, folder: Path) -> None:
 
 
 def _unfolded(section: Section) -> Section:
-    """Return the section with all collapsed details expanded, for output as plain text."""
+    """Return a copy of the section with all collapsed details expanded, for plain-text output."""
     blocks: list[Block] = []
     for block in section.blocks:
         if isinstance(block, Details):
@@ -232,7 +232,7 @@ def _unfolded(section: Section) -> Section:
 
 
 def _copy_images(result: AnyResult, folder: Path) -> PackContent:
-    """Copy the images of all sets into a pack, and return the content of evidence.json."""
+    """Copy the images of all sets to a pack, and return the content of evidence.json."""
     head = result.findings
     names = [name for image_set in head.sets for name in image_set.pictures if name is not None]
     with Store(result.store, create=False) as store:
@@ -323,7 +323,7 @@ def check_evidence(path: Path) -> list[str]:
     Returns
     -------
     list of str
-        Lines of text about the pack, if it is intact.
+        Lines of text that describe the pack, if it is intact.
 
     Raises
     ------
@@ -417,7 +417,7 @@ def _result_faults(folder: Path, content: PackContent) -> Iterator[str]:
 
 
 def _label_faults(folder: Path, head: AuditFindings) -> Iterator[str]:
-    """Yield a message for each count in the results that differs from the number of labels."""
+    """Yield a message for each count in the results that does not match the number of labels."""
     text = read_bytes(folder / LABELS_FILE, follow=False).decode()
     counts: Counter[tuple[str, ...]] = Counter()
     for row in csv.DictReader(io.StringIO(text)):

@@ -1,6 +1,6 @@
 """Compute the differences between the interaction graphs of several models.
 
-Images that have the same seed are slightly correlated between runs, but askew computes intervals as
+Images that have the same seed are slightly correlated across runs, but askew computes intervals as
 if the runs were independent.
 """
 
@@ -31,7 +31,7 @@ class EdgeChange:
     run : str
         Name of the later run.
     prompt : str or None
-        Prompt of the graphs. None for all prompts together.
+        Prompt of the graphs. None for the graphs over all prompts.
     source, target : str
         Names of the two axes, which are different.
     difference : Estimate
@@ -65,7 +65,7 @@ class AssociationChange:
     run : str
         Name of the later run.
     prompt : str or None
-        Prompt of the graphs. None for all prompts together.
+        Prompt of the graphs. None for the graphs over all prompts.
     source, target : str
         Names of the two axes.
     first_edge, later_edge : bool
@@ -97,7 +97,7 @@ class AssociationChange:
 
 @record
 class ComparedGraph:
-    """A compared run, and the reasons, if any, why it cannot be compared with the first run.
+    """A run, and the reasons, if any, why it cannot be compared with the first run.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ def _difference(before: Estimate, after: Estimate) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class GraphPair:
-    """A pair of different axes whose association was tested in both runs.
+    """A pair of different axes whose association is tested in both runs.
 
     Attributes
     ----------
@@ -241,8 +241,8 @@ class GraphPair:
     graph : Graph
         Graph of the first run. The rule of this graph decides whether a pair is an edge.
     tables : tuple of array, (K, m)
-        Contingency tables of the first run and of the later run. Both tables have the same values
-        as rows and the same values as columns.
+        Contingency tables of the first run and of the later run. The two tables have the same row
+        values and the same column values.
     """
 
     run: str
@@ -253,7 +253,7 @@ class GraphPair:
 
 
 def _compared_pairs(name: str, first: Graph, later: Graph) -> Iterator[GraphPair]:
-    """Yield the pairs of different axes that were tested in both graphs."""
+    """Yield the pairs of different axes whose association is tested in both graphs."""
     for edge in first.edges:
         other = later.edge(edge.source, edge.target)
         if edge.direct or other is None or edge.untested or other.untested:
@@ -270,7 +270,7 @@ def _compared_pairs(name: str, first: Graph, later: Graph) -> Iterator[GraphPair
 def _aligned_tables(
     first: Graph, later: Graph, edge: Edge
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the contingency tables of a pair in both graphs, with the same columns.
+    """Return a pair's contingency tables in both graphs, with the same columns.
 
     Open answers may contain values that occur in only one of the graphs. In the other graph, the
     counts of such values are 0.
@@ -337,7 +337,7 @@ def _first_reason(
     other: InteractionFindings,
     difference: Callable[[GraphAxis, GraphAxis], str | None],
 ) -> str | None:
-    """Return the first reason that `difference` gives for any axis of the shared prompts."""
+    """Apply `difference` to the axes of the shared prompts, and return the first reason."""
     for prompt in shared_prompts({"first": first, "other": other}):
         other_axes = {axis.name: axis for axis in other.graph(prompt).axes}
         for axis in first.graph(prompt).axes:
@@ -349,7 +349,7 @@ def _first_reason(
 
 
 def _label_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
-    """Describe how an axis's values differ between two runs; None if they can be compared.
+    """Describe how an axis's values differ between two runs; None if the values can be compared.
 
     If an axis has no counterfactual prompts in one of the runs, it is only a target in the compared
     pairs. The counterfactuals of the axis may then differ between the runs.

@@ -20,7 +20,7 @@ from askew.studies.graphs_page import page
 
 @dataclass(frozen=True, repr=False)
 class GraphsResult(Document):
-    """The interaction graphs of several runs, and the differences between them.
+    """The interaction graphs of several runs and the differences between them.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class GraphsResult(Document):
 
     @property
     def numbers(self) -> Path:
-        """Path of the JSON file with the differences."""
+        """Path of the JSON file that contains the differences."""
         return self.place.with_suffix(".json")
 
     @property
@@ -59,7 +59,7 @@ class GraphsResult(Document):
 
     @property
     def image_warnings(self) -> Sequence[str]:
-        """Warnings about damaged images of the runs."""
+        """Warnings about damaged images in the runs."""
         return [text for run in self.results.values() for text in run.image_warnings]
 
     def estimates(self) -> list[EstimateRow]:
@@ -89,7 +89,7 @@ def graphs(
         HTML file to write. The differences are written as JSON in the same folder. [default:
         graphs.html next to the first run]
     store
-        Store with the images that the page shows. [default: .askew next to each run]
+        Store that contains the images on the page. [default: .askew next to each run]
     json
         Print the differences as JSON.
 

@@ -1,4 +1,4 @@
-"""First screen of `askew graphs`, with images and the associations between axes in all runs."""
+"""First screen of `askew graphs`: images, and the associations between axes in all runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,13 +15,13 @@ MOST_ROWS = 12
 """Maximum number of pairs in the chart."""
 
 SHOWN = 48
-"""Maximum number of images shown from each run."""
+"""Maximum number of images shown per run."""
 
 LEVEL = 0.6
 """Strength of the shading that marks an association as significantly different."""
 
 Pair = tuple[str, str]
-"""The axis whose value counterfactual prompts state, and the axis on which images are compared."""
+"""The axis that counterfactual prompts vary, and the axis on which their images are compared."""
 
 
 def first_screen(
@@ -30,7 +30,7 @@ def first_screen(
     prompt: str | None,
     media: Mapping[str, Media],
 ) -> b.FirstScreen | None:
-    """Return a chart of the associations in all runs, and baseline images from the first two runs.
+    """Return a chart of all runs' associations, and baseline images from the first two runs.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def first_screen(
     prompt
         Prompt of the graphs. None for all prompts together.
     media
-        Images of the runs, keyed by the run's name.
+        Images of each run, keyed by the run's name.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def first_screen(
 def _rows(
     changes: Sequence[AssociationChange], pairs: Sequence[Pair], compared: Sequence[str]
 ) -> list[b.MatrixRow]:
-    """Return a row per pair, with its association in the first run and in each compared run."""
+    """Return a row for each pair, with its association in the first run and in each later run."""
     by_place = {(change.run, change.source, change.target): change for change in changes}
     rows = []
     for source, target in pairs:

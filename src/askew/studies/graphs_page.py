@@ -40,7 +40,7 @@ READING = b.Paragraph(
 
 
 def page(runs: Runs, differences: ModelGraphs, media: Mapping[str, Media] | None = None) -> b.Page:
-    """Return the page about several runs, with a graph for each prompt that all runs share.
+    """Return the page of a comparison, with graphs for each prompt that all runs share.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def page(runs: Runs, differences: ModelGraphs, media: Mapping[str, Media] | None
 
 
 def _meta(runs: Runs) -> str:
-    """Return a line with the number of images in each run."""
+    """Return a line that states the number of images in each run."""
     counts = []
     for name, run in runs.items():
         images = sum(len(image_set.pictures) for image_set in run.sets)
@@ -145,7 +145,7 @@ def difference_sentences(runs: Runs, differences: ModelGraphs) -> Iterator[str]:
 def _association_sentences(
     run: str, first: str, associations: Sequence[AssociationChange]
 ) -> Iterator[str]:
-    """Yield a sentence on how many pairs differ, and a sentence on how many edges both runs share.
+    """Yield one sentence about the number of pairs that differ, and one about shared edges.
 
     The second sentence is left out if neither run has an edge.
     """
@@ -171,7 +171,7 @@ def _prompt_details(
 
 
 def _comparison(runs: Runs, differences: ModelGraphs, prompt: str | None) -> Iterator[b.Block]:
-    """Yield tables and charts that compare associations and sensitivities with the first run."""
+    """Yield tables and charts that compare associations and sensitivities with the first run's."""
     others = list(runs)[1:]
     if any(differences.runs[name].labels_differ is None for name in others):
         yield _association_table(runs, differences, prompt)
@@ -180,7 +180,7 @@ def _comparison(runs: Runs, differences: ModelGraphs, prompt: str | None) -> Ite
 
 
 def _association_table(runs: Runs, differences: ModelGraphs, prompt: str | None) -> b.Block:
-    """Return a table of the pairs that are an edge in either run, or that differ in association."""
+    """Return a table of the pairs that are edges in either run or whose association differs."""
     shown = []
     for change in differences.associations:
         is_edge = change.first_edge or change.later_edge
@@ -204,7 +204,7 @@ def _association_table(runs: Runs, differences: ModelGraphs, prompt: str | None)
         cells.append(probability(change.q))
         rows.append(tuple(cells))
     return b.Table(
-        "Association between axes (Cramér's V), for pairs that are an edge in either run or "
+        "Association between axes (Cramér's V), for pairs that are edges in either run or "
         "differ significantly (q < 0.05). The pairs with the smallest q come first",
         columns,
         tuple(rows),
@@ -217,7 +217,7 @@ def _association(v: float, is_edge: bool) -> str:
 
 
 def _graphs(runs: Runs, prompt: str | None, axes: Sequence[str]) -> Iterator[b.Section]:
-    """Yield the graph of each run."""
+    """Yield a diagram of each run's graph."""
     for name, run in runs.items():
         graph = run.graph(prompt)
         diagram = network(graph, axes, f"{name}: {title(prompt)}")
@@ -227,7 +227,7 @@ def _graphs(runs: Runs, prompt: str | None, axes: Sequence[str]) -> Iterator[b.S
 
 
 def _difference_chart(runs: Runs, differences: ModelGraphs, prompt: str | None) -> b.Block:
-    """Return a chart of sensitivities for pairs that are an edge in either run, or that differ."""
+    """Return a chart of the pairs that are edges in either run or whose sensitivity differs."""
     shown = [
         change
         for change in differences.changes
@@ -241,7 +241,7 @@ def _difference_chart(runs: Runs, differences: ModelGraphs, prompt: str | None) 
     shown.sort(key=lambda change: (not change.determined, -abs(change.difference.value)))
     first = shorten(next(iter(runs)), 50)
     return b.IntervalChart(
-        f"Difference in Intersectional Sensitivity from {first}, for pairs that are an edge in "
+        f"Difference in Intersectional Sensitivity from {first}, for pairs that are edges in "
         "either run or differ significantly. A positive difference means that the second axis "
         "comes closer to its reference than in the first run",
         "Pair",

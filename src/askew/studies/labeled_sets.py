@@ -1,4 +1,4 @@
-"""Read all instruments' labels for the images of a finished run from the run's store."""
+"""Read every instrument's labels for the images of a finished run from the run's store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ NOT_STORED = Missing("error", "the store contains no answer")
 
 @dataclass(frozen=True, slots=True)
 class LabeledImage:
-    """Image in a set, with its labels.
+    """An image in a set, with its labels.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class LabeledImage:
 
 @dataclass(frozen=True, slots=True)
 class LabeledSet:
-    """Image set with the labels of its images.
+    """An image set with the labels of its images.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ def prompt_plans(plan: object) -> Sequence[PromptPlan]:
 def _answers(
     store: Store, fingerprint: str, image_set: PictureSet, axes: Sequence[Axis]
 ) -> Answers:
-    """Return the stored answers of an instrument about the images in a set."""
+    """Return an instrument's stored answers about the images in a set."""
     names = [name for name in image_set.pictures if name is not None]
     questions = [question for axis in axes for question in axis.questions]
     return store.answers(fingerprint, names, questions) if questions else {}

@@ -45,7 +45,7 @@ RATES = (0.05, 0.1, 0.18, 0.2, 0.3, 0.4)
 """Simulated error rates. The authors of TIBET estimate an error rate of .18 for their VQA model."""
 
 ANSWERED = 0.2
-"""Error rate that is described in the first sentence of the output."""
+"""Error rate that the first sentence of the output describes."""
 
 SCORES = ("cas", *SPREADS)
 WITHIN = Missing("not_asked", "no axis has a significant MAD")
@@ -57,7 +57,7 @@ WRONG: Mapping[Errors, str] = {
     "captions": "wrong captions",
     "both": "wrong texts",
 }
-"""Heading of the column with error rates, for each kind of error."""
+"""Heading of the error-rate column for each kind of error."""
 
 SCORE_COLUMNS: Mapping[str, tuple[str, Scale]] = {
     "cas": ("CAS", "signed"),
@@ -85,7 +85,7 @@ class ErrorRate:
     Attributes
     ----------
     errors : "answers", "captions" or "both"
-        What the errors affect.
+        Kind of output that the errors affect.
     rate : float
         Share of the answers or captions that are wrong.
     axes : int
@@ -201,7 +201,7 @@ def sensitivity(
     repeats: int = 10,
     json: Flag = False,
 ) -> ErrorRates:
-    """Simulate how an audit's scores change if 5 to 40 % of the VQA model's answers are wrong.
+    """Simulate how an audit's scores change if 5 % to 40 % of the VQA model's answers are wrong.
 
     askew leaves out axes without a significant MAD, because their scores are noise.
 
@@ -216,8 +216,8 @@ def sensitivity(
     run
         Run folder of a finished audit.
     errors
-        What the errors affect: answers, captions, or both. A wrong answer is another value of the
-        same axis. A wrong caption is the caption of another image of the same prompt.
+        Output that the errors affect: answers, captions or both. A wrong answer is another value of
+        the same axis. A wrong caption is the caption of another image of the same prompt.
     store
         Store of the run. [default: .askew next to the run]
     repeats
@@ -271,7 +271,7 @@ def changes_by_rate(
     Parameters
     ----------
     sets
-        Image sets by prompt.
+        Image sets, keyed by prompt.
     plan
         Plan of the audit.
     significant
@@ -279,7 +279,7 @@ def changes_by_rate(
     repeats
         Number of simulations for each error rate.
     errors
-        What the errors affect: answers, captions, or both.
+        Output that the errors affect: answers, captions or both.
 
     Returns
     -------
@@ -308,7 +308,7 @@ def changes_by_rate(
 def _scored_units(
     prompt: PromptPlan, sets: Sequence[ObservedSet], plan: AuditPlan
 ) -> list[ScoredUnit]:
-    """Return a unit with the sets of all axes, or a unit per axis if concepts are kept separate."""
+    """Return one unit with the sets of all axes, or one unit per axis for separate concepts."""
     axes = [axis.axis() for axis in prompt.axes]
     if plan.concepts == "all":
         return [_scored_unit(sets, axes, plan)]
@@ -316,7 +316,7 @@ def _scored_units(
 
 
 def _scored_unit(sets: Sequence[ObservedSet], axes: Sequence[Axis], plan: AuditPlan) -> ScoredUnit:
-    """Combine the given sets and the names of each axis's counterfactual sets into a unit."""
+    """Combine the given sets and the names of each axis's counterfactual sets into one unit."""
     scoring = Scoring.of(plan, captioner_of(plan.vqa))
     names = {}
     for axis in axes:
@@ -380,7 +380,7 @@ def _error_rate(
 
 
 def _score_changes(changes: Sequence[SimulatedAxis], variant: Variant) -> dict[str, list[float]]:
-    """Return each axis's mean change over the simulations, for each score."""
+    """Return the mean change in each axis's scores over the simulations."""
     numbers: dict[str, list[float]] = {name: [] for name in SCORES}
     for change in changes:
         numbers["cas"].append(float(np.mean(change.after - change.before)))
@@ -395,7 +395,7 @@ def _mean_of_prompts(
 ) -> Estimate | None:
     """Return the mean over prompts; None if all numbers are missing.
 
-    If only one prompt has known numbers, return the mean over its simulations.
+    If only one prompt has numbers that are not missing, return the mean over its simulations.
     """
     known = [numbers[np.isfinite(numbers)] for numbers in by_prompt]
     known = [numbers for numbers in known if len(numbers)]

@@ -78,7 +78,7 @@ COLUMNS: Mapping[str, ChangeColumn] = {
 
 @record
 class GraphChange:
-    """Mean change in the graphs if each set has fewer images, or if some of the answers are wrong.
+    """Mean change in the graphs if the sets have fewer images, or if some of the answers are wrong.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class GraphChange:
     size : float
         Number of images in every set, or share of wrong answers.
     edges : int
-        Number of edges in the graphs of all prompts.
+        Total number of edges in the graphs of all prompts.
     over : "prompt" or "simulation"
         Unit over which means are computed: prompts, or the simulations of a single prompt.
     edges_kept : E
@@ -134,10 +134,10 @@ class OriginalGraph:
 
 
 class Robustness(tuple[GraphChange, ...]):
-    """Mean changes in the graphs of a run, for each simulated number of images and error rate."""
+    """Mean changes in a run's graphs, for each simulated number of images and each error rate."""
 
     def __rich__(self) -> RenderableType:
-        """Return a sentence about the remaining edges, and a table of all changes."""
+        """Return a sentence that states how many edges remain, and a table of all changes."""
         names = list(filter(self._is_measured, COLUMNS))
         headings = [COLUMNS[name].heading for name in names]
         rows = tuple((_simulation(change), *_cells(change, names)) for change in self)
@@ -151,7 +151,7 @@ class Robustness(tuple[GraphChange, ...]):
         return Group(Text(self.answer()), FittedTable(table))
 
     def answer(self) -> str:
-        """Return a sentence on the edges that remain with the fewest images or the most errors."""
+        """State what share of edges remains with the fewest images or the most errors."""
         by_kind = {change.kind: change for change in self if self._has(change, "edges_kept")}
         parts = []
         for change in by_kind.values():
@@ -164,12 +164,12 @@ class Robustness(tuple[GraphChange, ...]):
         return f"On average, the following shares of {edges} remain: {' and '.join(parts)}."
 
     def _is_measured(self, name: str) -> bool:
-        """Check whether a measure has a value in any simulation."""
+        """Check whether a measure is defined in any simulation."""
         return any(self._has(change, name) for change in self)
 
     @staticmethod
     def _has(change: GraphChange, name: str) -> bool:
-        """Check whether a measure has a value in a simulated change."""
+        """Check whether a measure is defined for a simulated change."""
         return isinstance(getattr(change, name), Estimate)
 
     def _caption(self) -> str:
@@ -233,7 +233,7 @@ def robustness(
 def simulated(
     sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: int = 3
 ) -> Robustness:
-    """Simulate how graphs change with fewer images, and with wrong answers.
+    """Simulate how graphs change if there are fewer images or if answers are wrong.
 
     askew averages the changes over the simulations of each prompt, and then over prompts. The
     intervals use Student's t over prompts. If there is only one prompt, the mean and the interval
@@ -242,7 +242,7 @@ def simulated(
     Parameters
     ----------
     sets
-        Image sets by prompt.
+        Image sets, keyed by prompt.
     plan
         Plan of the run.
     scoring
@@ -275,7 +275,7 @@ def simulated(
 
 
 def _degradations(originals: Sequence[OriginalGraph]) -> Iterator[tuple[Degradation, float]]:
-    """Yield the numbers of images that are smaller than the largest set, then the error rates."""
+    """Yield the image counts that are below the size of the largest set, then the error rates."""
     sizes = [len(observed.pictures) for original in originals for observed in original.sets]
     for images in PICTURES:
         if images < max(sizes):
@@ -292,7 +292,7 @@ def _mean_change(
     scoring: Scoring,
     repeats: int,
 ) -> GraphChange:
-    """Simulate the graphs of all prompts, and return the mean of their changes."""
+    """Simulate the graphs of all prompts, and return their mean change."""
     over: Repeated = "simulation" if len(originals) == 1 else "prompt"
     values: dict[str, list[float]] = {name: [] for name in COLUMNS}
     for original in originals:
@@ -357,7 +357,7 @@ def _simulations(
 
 
 def _known_values(simulations: Sequence[Changes], name: str, averaged: bool) -> list[float]:
-    """Return a measure's known values in a prompt's simulations; if `averaged`, only their mean."""
+    """Return a measure's known values over a prompt's simulations, or only their mean."""
     known = [changes[name] for changes in simulations if np.isfinite(changes[name])]
     if known and averaged:
         return [float(np.mean(known))]
@@ -424,7 +424,7 @@ def _with_wrong(
 
     Missing answers stay missing.
 
-    `choices` contains a number in [0, 1) for each answer, which selects one of the other values.
+    For each answer, `choices` contains a number in [0, 1) that selects one of the other values.
     """
     wrong = list(answers)
     if len(values) < 2:

@@ -1,4 +1,4 @@
-"""The command `askew compare`, which works without loading models or instruments."""
+"""The command `askew compare`, which loads no models or instruments."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -175,7 +175,7 @@ def _place(output: PathOption, folders: Sequence[Path], runs: Iterable[ComparedR
 def _compared_run(
     name: str, run: AuditResult, prompts: Sequence[PromptPlan], *, with_vectors: bool
 ) -> ComparedRun:
-    """Return a run with its labeled images and, if requested, their embedding vectors."""
+    """Return a run with its labeled images and, if requested, the images' embedding vectors."""
     sets = observed_sets(run, prompts)
     return ComparedRun(
         name=name,

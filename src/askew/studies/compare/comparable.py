@@ -21,7 +21,7 @@ SHOWN = 3
 PLAN_FIELDS = ("variant", "concepts", "vqa")
 GENERATION_FIELDS = ("images", "seed")
 LABEL_FIELDS = ("aliases", "values")
-"""Fields that must not differ between plans."""
+"""Fields that must be equal in all plans."""
 
 AXIS_FIELDS = ("values", "scale", "reference", "reference_images", "questions", "counterfactuals")
 """Fields of an axis that determine its scores."""
@@ -33,13 +33,13 @@ UNPAIRED = (
 DIFFERENT_QUESTIONS = (
     "the runs use different questions. Differences in MAD and CAS are based only on the "
     "questions that all runs share. The MAD and CAS of a single run are based on all questions "
-    "of this run, so a difference may not equal the second run's score minus the first run's "
+    "of this run, so a difference need not equal the second run's score minus the first run's "
     "score"
 )
 
 
 def match_runs(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[str]]:
-    """Return the prompts for which runs can be compared, and warnings about the comparison.
+    """Return the prompts on which runs can be compared, and warnings about the comparison.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def _equal_run_warnings(runs: Mapping[str, AuditResult]) -> list[str]:
 
 
 def _uneven_label_warnings(runs: Mapping[str, AuditResult], prompts: Collection[str]) -> list[str]:
-    """Return warnings about axes on which one run has more missing labels than the other runs."""
+    """Return warnings about axes on which one run is missing more labels than the other runs."""
     counts: dict[tuple[str, str], dict[str, MissingCount]] = {}
     for name, run in runs.items():
         for entry in run.findings.shares:
@@ -174,7 +174,7 @@ def comparable_prompts(
     runs
         Plan of each run, keyed by the name of the run.
     generated
-        True if the images were generated. In this case, the plans must have the same number of
+        True if a model generated the images. In this case, the plans must have the same number of
         images and the same seed.
 
     Returns
@@ -187,7 +187,7 @@ def comparable_prompts(
     Raises
     ------
     UsageError
-        If a field of the plans differs, or if nothing can be compared.
+        If the plans differ in a field, or if nothing can be compared.
     """
     _check_fields(runs, generated)
     by_text = {name: _prompts_by_text(plan) for name, plan in runs.items()}
@@ -236,7 +236,7 @@ def _why_nothing_is_shared(
 
 
 def _check_fields(runs: Mapping[str, AuditPlan], generated: bool) -> None:
-    """Raise UsageError if a field that determines the scores differs between the plans."""
+    """Raise UsageError if the plans differ in a field that determines the scores."""
     (first, first_plan), *others = runs.items()
     fields = [*PLAN_FIELDS]
     if generated:

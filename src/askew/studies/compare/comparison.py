@@ -131,7 +131,7 @@ class Comparison(ComparisonDocument[AuditResult, ScoreDifference]):
         set_name: str | None = None,
         instrument: str | None = None,
     ) -> Estimate | Missing:
-        """Return the difference in a score between two runs: second minus first.
+        """Return the difference in a score between two runs (second minus first).
 
         Parameters
         ----------
@@ -140,10 +140,11 @@ class Comparison(ComparisonDocument[AuditResult, ScoreDifference]):
         axis, value
             Axis, and the value whose share or CAS is compared.
         prompt, runs, instrument
-            Prompt, names of the two runs, and instrument. By default, the prompt and runs of the
-            first entry in comparison.json, and the first instrument that labeled their images.
+            Prompt, names of the two runs, and instrument. Defaults to the prompt and runs of the
+            first entry in comparison.json, and to the first instrument that labeled the images of
+            those runs.
         set_name
-            Image set that a share or a distance describes. [default: initial]
+            Image set that the share or distance describes. [default: initial]
 
         Raises
         ------
@@ -194,5 +195,5 @@ def write_runs(folder: Path, runs: Mapping[str, ComparedResult]) -> None:
 
 
 def _path_from(folder: Path, place: Path) -> str:
-    """Convert a path to a path relative to the folder. Absolute paths remain unchanged."""
+    """Make a path relative to the folder. Absolute paths remain unchanged."""
     return str(place) if place.is_absolute() else os.path.relpath(place, folder)

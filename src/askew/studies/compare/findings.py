@@ -22,13 +22,13 @@ RUN_DISTANCE = "run_distance"
 """Name of the score that measures the distance between the shares of two runs."""
 
 ALL_PROMPTS = "all prompts together"
-"""Text that is shown instead of a prompt for differences over all prompts together."""
+"""Text that replaces the prompt of a difference over all prompts."""
 
 SET_SCORES = ("share", "distance", RUN_DISTANCE)
 """Scores that describe an image set. All other scores describe an axis."""
 
 AXIS_SCORES = ("mad", "cas", "wasserstein", "standard_deviation", "mad_clip", "cas_clip")
-"""Scores that an axis has only if the plan contains counterfactual prompts for it."""
+"""Scores that an axis has only if the plan contains counterfactual prompts for that axis."""
 
 SCORE_FIELDS = ("prompt", "axis", "set", "value", "instrument")
 """Fields that identify a score of a run."""
@@ -48,7 +48,7 @@ class ScoreDifference:
     prompt, axis, instrument
         Prompt, axis, and the instrument that labels the images.
     set
-        Image set for a share or a distance; None for scores that describe an axis with
+        Image set that a share or a distance describes; None for scores that describe an axis with
         counterfactuals.
     value
         Value whose share or CAS is compared; None for other scores.
@@ -57,9 +57,8 @@ class ScoreDifference:
     difference
         The difference, or the reason why it is missing.
     exact_p
-        p-value of the permutation test that fully counts permutations exactly as extreme as the
-        observed result. In the mid-p value, which is the p of `difference`, such permutations count
-        half.
+        p-value of the permutation test. Permutations that are exactly as extreme as the observed
+        result count fully. In the mid-p value, which is the `p` of `difference`, they count half.
     smallest_p
         Smallest mid-p value that any permutation of the images could yield.
     prompts
@@ -89,11 +88,11 @@ class ScoreDifference:
         return self.set is None or not self.set.startswith(f"{self.axis}: ")
 
     def tested(self, test: ExchangeTest) -> Self:
-        """Return a copy of the difference, with the results of a permutation test added."""
+        """Return a copy of the difference that also contains the results of a permutation test."""
         return replace(self, exact_p=test.exact_p, smallest_p=test.smallest_p)
 
     def with_missing(self, count: int) -> Self:
-        """Return a copy of the difference, with the number of images without a label added."""
+        """Return a copy of the difference that also states how many images are unlabeled."""
         if isinstance(self.difference, Missing):
             return self
         return replace(self, difference=replace(self.difference, missing=count))
@@ -143,7 +142,7 @@ RunPair = tuple[str, str]
 """Names of two runs (A, B). Differences are B minus A."""
 
 ScoreKey = tuple[str | None, ...]
-"""Name of a score, followed by the values of its `SCORE_FIELDS`.
+"""Name of a score, followed by the values of `SCORE_FIELDS` for the score.
 
 For MAD and CAS, the instrument is None, because only one instrument provides their concepts.
 """
@@ -160,10 +159,10 @@ class AxisDifference:
     bias
         Difference in MAD or, if there are no counterfactuals, in the deviation from the reference.
     share
-        Difference in the share that differs most.
+        Difference in the share of the value whose share differs most.
     test
-        Distance between the two runs, or difference in MAD if the axis has no shares. The q-value
-        of this test decides whether the runs differ.
+        Difference that is tested: the distance between the two runs, or the difference in MAD if
+        the axis has no shares. The q-value of this test decides whether the runs differ.
     prompts
         Number of prompts whose images are compared together. None for a single prompt.
     has_other_labels
@@ -198,7 +197,7 @@ class AxisDifference:
 
     @property
     def size(self) -> float:
-        """Absolute difference in the share or in bias, divided by its maximum; -1 if unknown."""
+        """Absolute difference in the share or bias, as a share of its maximum; -1 if unknown."""
         for entry in (self.share, self.bias):
             if entry and isinstance(entry.difference, Estimate):
                 return abs(entry.difference.value) / (entry.difference.max or 1.0)
@@ -260,7 +259,7 @@ def _of_score(entries: Iterable[ScoreDifference], score: str) -> list[ScoreDiffe
 
 
 def _size_and_sign(entry: ScoreDifference) -> tuple[float, bool]:
-    """Return a key that sorts by absolute difference.
+    """Return a sort key based on the absolute difference.
 
     If an increase and a decrease are equally large, the increase ranks higher. Missing ranks
     lowest.
@@ -273,7 +272,7 @@ def _size_and_sign(entry: ScoreDifference) -> tuple[float, bool]:
 def run_scores(audit: AuditFindings) -> Mapping[ScoreKey, Estimate]:
     """Return the scores of a run, keyed by `score_key`.
 
-    For a difference in a score, `score_key` returns the same key as for the score.
+    `score_key` returns the same key for a difference as for the compared scores.
     """
     scores = {}
     for located in findings.scored(audit):
@@ -283,13 +282,13 @@ def run_scores(audit: AuditFindings) -> Mapping[ScoreKey, Estimate]:
 
 
 def score_key(entry: ScoreDifference) -> ScoreKey:
-    """Return the key of the two scores from which a difference is computed."""
+    """Return the key that identifies the two compared scores in their runs."""
     instrument = entry.instrument if entry.set else None
     return entry.score, entry.prompt, entry.axis, entry.set, entry.value, instrument
 
 
 class Difference(Protocol):
-    """A record that contains the difference in a score between two runs."""
+    """Interface of records that contain the difference in a score between two runs."""
 
     @property
     def difference(self) -> E:
@@ -298,7 +297,7 @@ class Difference(Protocol):
 
 @dataclass(frozen=True)
 class RunDifferences(Generic[R, D]):
-    """The compared runs of a method, and the differences between them.
+    """The compared runs of a method and the differences between them.
 
     Attributes
     ----------

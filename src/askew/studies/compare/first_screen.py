@@ -19,7 +19,7 @@ MOST_ROWS = 12
 """Maximum number of axes in the chart."""
 
 SHOWN = 48
-"""Maximum number of images that are shown from each run."""
+"""Maximum number of images that are shown per run."""
 
 Runs = Mapping[str, AuditResult]
 
@@ -31,7 +31,7 @@ def first_screen(
     tests: int,
     more: b.Table | None = None,
 ) -> b.FirstScreen | None:
-    """Return a chart with the share that differs most on each axis, and images from both runs.
+    """Return a chart of the share that differs most on each axis, and images from both runs.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def first_screen(
 
 @dataclass(frozen=True, slots=True)
 class _RunShares:
-    """Share of a value in both runs, and its reference share.
+    """A value's share in each of the two runs, and its reference share.
 
-    The reference is None if the shares describe all prompts together.
+    The reference is None if the shares are averaged over all prompts.
     """
 
     value: str
@@ -142,7 +142,7 @@ def _row(shares: _RunShares, difference: AxisDifference, tests: int, several: bo
 
 
 def _brief(difference: AxisDifference) -> str:
-    """Return a short text that states that a result is not significant; "" if it is significant."""
+    """Return a short note that a result is not significant; "" if it is significant."""
     test = difference.test.difference if difference.test else None
     if not isinstance(test, Estimate) or difference.differs:
         return ""
@@ -161,7 +161,7 @@ def _verdict(difference: AxisDifference, tests: int) -> str:
 
 
 def _direction(difference: AxisDifference, shares: _RunShares) -> b.Deviation:
-    """Return "under" if the second run's share is closer to the reference, "over" if farther.
+    """Return "under" if the second run's share is closer to the reference, "over" if it is farther.
 
     The result is "none" unless the runs differ on the axis, the interval of the share's difference
     excludes 0, and both shares are on the same side of the reference.

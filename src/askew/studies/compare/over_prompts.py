@@ -1,7 +1,7 @@
-"""Compare two runs over all prompts together, paired by prompt.
+"""Compare two runs over all prompts, paired by prompt.
 
 If each of many prompts has only a few images, askew cannot reach a verdict on a single prompt.
-However, a verdict on all prompts together is still possible.
+However, a verdict on the average over all prompts is still possible.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ class _Labels:
 
     @property
     def kind(self) -> tuple[str, str, tuple[str, ...], str]:
-        """Set, axis, values and scale. Labels that agree in all four are counted together."""
+        """Set, axis, values and scale. Label counts that agree in all four are added."""
         return self.set, self.axis.name, self.axis.values, self.axis.scale
 
     @property
@@ -47,7 +47,7 @@ class _Labels:
 
 @dataclass(frozen=True, slots=True)
 class RunsOverPrompts:
-    """Two runs that share prompts. Differences are computed as the second run minus the first run.
+    """Two runs that share prompts. Each difference is second run minus first run.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class RunsOverPrompts:
     scoring: Scoring
 
     def differences(self, instrument: str) -> list[ScoreDifference]:
-        """Return the differences on each axis for which `FEWEST_PAIRS` or more prompts have labels.
+        """Return the differences on axes with labels for at least `FEWEST_PAIRS` prompts.
 
         Axes of different prompts may have the same name but different values. askew then compares
         the values that most prompts have.
@@ -140,7 +140,7 @@ class RunsOverPrompts:
 
 
 def _prompts(labels: Sequence[_Labels]) -> int:
-    """Return the number of prompts that have labels in both runs."""
+    """Return the number of prompts whose images are labeled in both runs."""
     return sum(of_prompt.measured for of_prompt in labels)
 
 

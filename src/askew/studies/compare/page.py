@@ -1,4 +1,4 @@
-"""Page of `askew compare`, with the shares in all runs, their differences, and images."""
+"""Page of `askew compare`, which shows the shares in all runs, their differences, and images."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,19 +38,19 @@ from askew.studies.compare.sentences import (
 from askew.types import Estimate, grouped
 
 Place = tuple[str, str]
-"""A prompt, and the name of one of its image sets."""
+"""A prompt and the name of one of its image sets."""
 
 BARS = 16
 """Maximum number of bars at the top of the page. Further bars are collapsed."""
 
 ROWS = 12
-"""Maximum number of axes that the top of the page shows for a pair of runs.
+"""Maximum number of axes per pair of runs at the top of the page.
 
 Further axes are collapsed.
 """
 
 IMAGES = 12
-"""Maximum number of images that the top of the page shows for a run.
+"""Maximum number of images per run at the top of the page.
 
 Further images are collapsed.
 """
@@ -152,7 +152,7 @@ class ComparisonView:
 
     @cached_property
     def places(self) -> dict[Place, list[str]]:
-        """Axes compared for each prompt and image set.
+        """Axes on which the runs are compared, for each prompt and image set.
 
         Axes with the largest differences come first.
         """
@@ -184,7 +184,7 @@ class ComparisonView:
         return {name: run_scores(run.findings) for name, run in self.comparison.runs.items()}
 
     def run_score(self, run: str, entry: ScoreDifference) -> Estimate | None:
-        """Return a run's score that was used to compute a difference; None if unknown."""
+        """Return the score of a run from which a difference was computed; None if unknown."""
         if entry.of_runs:
             return entry.of_runs[entry.runs.index(run)]
         return self._run_scores[run].get(score_key(entry))
@@ -200,7 +200,7 @@ class ComparisonView:
     def fact(self, name: str, run: AuditResult) -> str:
         """Return a run's name and folder, with model and settings unless the name contains them.
 
-        Only settings that differ between the runs are added.
+        The text contains only the settings that differ between the runs.
         """
         model = run.findings.model
         all_settings = [other.findings.model.settings for other in self.comparison.runs.values()]
@@ -212,7 +212,7 @@ class ComparisonView:
         return shorten(", ".join([name, *missing_parts, str(run.folder)]), 240)
 
     def gaps(self) -> list[skeleton.MissingNote]:
-        """Return notes on the images and labels that are missing in each run."""
+        """Return notes about the images and labels that are missing from each run."""
         prompts = self.prompts
         notes = []
         for name, run in self.comparison.runs.items():
@@ -228,7 +228,7 @@ class ComparisonView:
             yield from request_blocks(run.findings.following, self.letter(name))
 
     def shares(self) -> Iterator[b.Block]:
-        """Yield a chart of the shares in all runs, grouped by axis and image set."""
+        """Yield a chart of all runs' shares, grouped by axis and image set."""
         groups: list[b.ValueGroup] = []
         for place, axes in self.places.items():
             for axis in axes:
@@ -241,7 +241,8 @@ class ComparisonView:
     def _groups(self, place: Place, axis: str) -> Iterator[b.ValueGroup]:
         """Yield each run's shares on an axis of an image set, from its first instrument's labels.
 
-        The comparison has its own family of tests, so the groups omit the verdicts of the runs.
+        The groups omit the runs' own verdicts, because the comparison has a separate family of
+        tests.
         """
         group = capital(axis_label(axis))
         if len(self.places) > 1:
@@ -301,7 +302,7 @@ class ComparisonView:
         return fmean(known)
 
     def _charts(self, pair: RunPair, differences: Sequence[AxisDifference]) -> Iterator[b.Block]:
-        """Yield charts of the bias differences and of the largest share difference on each axis."""
+        """Yield charts of the difference in bias and the largest share difference on each axis."""
         biases = [difference.bias for difference in differences if difference.bias]
         shares = [difference.share for difference in differences if difference.share]
         if biases:
@@ -322,7 +323,7 @@ class ComparisonView:
         pair: RunPair,
         by_score: bool = False,
     ) -> b.IntervalChart:
-        """Return a chart of differences, in which rows are labeled with axes or with scores."""
+        """Return a chart of differences whose rows are labeled with axes or with scores."""
         of_shares = entries[0].score == "share"
         rows = [self._row(entry, pair, by_score) for entry in entries]
         tested = any(isinstance(row.score, Estimate) and row.score.q is not None for row in rows)
@@ -339,7 +340,7 @@ class ComparisonView:
     def _row(self, entry: ScoreDifference, pair: RunPair, by_score: bool) -> b.IntervalRow:
         """Return a row of a chart. The row is bold only if the verdict on its axis is significant.
 
-        The row shows the q-value only if the verdict is based on the test of its difference.
+        The row shows a q-value only if the verdict is based on the test of the row's difference.
         """
         place = _place_of(entry)
         difference = self._find(pair, place, entry.axis)
@@ -361,7 +362,7 @@ class ComparisonView:
         )
 
     def _find(self, pair: RunPair, place: Place, axis: str) -> AxisDifference | None:
-        """Return the difference between two runs on an axis of a set; None if not compared."""
+        """Return the difference between two runs on an axis of a set, or None if not compared."""
         for difference in self.by_pair[pair]:
             if difference.place == place and difference.axis == axis:
                 return difference
@@ -387,14 +388,14 @@ class ComparisonView:
                 yield b.Details(_place_label(place), blocks)
 
     def pictures(self, place: Place, most: int) -> b.PictureGrid:
-        """Return each run's images in an image set.
+        """Return the images of each run that belong to an image set.
 
         Images that have the same seed are aligned.
 
         Parameters
         ----------
         place
-            The prompt and the name of the image set.
+            Prompt and name of the image set.
         most
             Maximum number of images that are shown from each run.
         """
@@ -448,7 +449,7 @@ class ComparisonView:
 
 
 def _largest_first(differences: Sequence[AxisDifference]) -> tuple[bool, float]:
-    """Return a key that sorts pairs of runs by their largest difference, significant ones first."""
+    """Return a sort key that ranks pairs of runs by significance, then by largest difference."""
     keys = ((not difference.differs, -difference.size) for difference in differences)
     return min(keys, default=(True, 1.0))
 
@@ -479,7 +480,7 @@ def reading(paired: bool, has_concepts: bool, over_prompts: bool = False) -> b.S
     has_concepts
         True if MAD and CAS are compared.
     over_prompts
-        True if the runs are also compared over all prompts together.
+        True if the runs are also compared over all prompts.
     """
     difference = (
         "Difference",

@@ -1,4 +1,4 @@
-"""Load finished runs for a comparison, with their names, images and stored answers."""
+"""Load finished runs for a comparison, including their names, images and stored answers."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,14 +25,14 @@ ComparedResult = AuditResult | TaskRun
 """A finished run that `askew compare` accepts."""
 
 COMPARED_BY = {"mine": "askew rank --mined", "interact": "askew graphs"}
-"""Commands that compare finished runs of methods that `askew compare` does not accept."""
+"""Command that compares the runs of each method that `askew compare` does not accept."""
 
 COMPARABLE = ("audit", "classify", "edit")
 """Methods whose runs `askew compare` accepts."""
 
 
 def compared_method(folders: Sequence[Path]) -> str:
-    """Return the method of the runs in these folders, which must be the same for all runs.
+    """Return the method of the runs in these folders. All runs must have the same method.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ def run_names(runs: Sequence[tuple[Path, Head]], given: NamesOption) -> list[str
     runs
         Folder and findings of each run.
     given
-        Names from the command line. By default, a run is named after its model. If two runs used
-        the same model, the settings in which they differ are added to the names. If the names are
-        still not unique, runs are named after their folders.
+        Names given on the command line. By default, a run is named after its model. If two runs
+        used the same model, the settings in which they differ are added to the names. If the names
+        are still not unique, runs are named after their folders.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def _checked_names(given: list[str], count: int) -> list[str]:
 
 
 def _names_with_settings(heads: Sequence[Head]) -> list[str]:
-    """Return a name for each run: its model, and the settings that differ between the runs."""
+    """Return a name for each run: its model and the settings that differ between the runs."""
     settings = [head.model.settings if is_generated(head) else {} for head in heads]
     texts = []
     for head, of_run in zip(heads, settings, strict=True):

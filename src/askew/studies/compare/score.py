@@ -1,7 +1,7 @@
 """Compute the differences in all scores between all pairs of runs.
 
 Image k of a prompt has the same seed in all runs, so askew compares images in pairs. Images from a
-collection have no seeds, so askew compares them as independent samples.
+collection have no seeds, so askew compares the runs' images as independent samples.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -59,13 +59,14 @@ class ComparedRun:
     name
         Name of the run.
     identity
-        Digest of the run's content. The digests determine which run of a pair is processed first,
-        so the order in which the user lists the runs affects only the signs of the differences.
+        Digest of the run's plan, model and images. The digests determine which run of a pair is
+        processed first, so the order in which the user lists the runs affects only the signs of the
+        differences.
     sets
-        Image sets by prompt.
+        Image sets, keyed by prompt.
     vectors
-        Unit vectors of the images from the embedder `embedder`, keyed by image id. Empty without an
-        embedder.
+        Unit embedding vectors of the images, computed by the embedder `embedder` and keyed by image
+        id. Empty without an embedder.
     scores
         Scores of the run, as listed in its results. See `difference_of_scores`.
     """
@@ -95,7 +96,8 @@ def score(
     prompts
         Prompts that all runs share, with axes that all runs measure in the same way.
     instruments
-        Names of the instruments. Concepts come from the first instrument that captions images.
+        Names of the instruments. Concepts come from the answers and captions of the first
+        instrument that captions images.
     scoring
         Settings of the scores.
     separate_concepts
@@ -148,7 +150,7 @@ def difference_of_scores(
     -------
     ScoreDifference
         The entry with the new value. The entry is unchanged if a score is missing, or if the scores
-        describe different images than the difference.
+        and the difference describe different images.
     """
     difference = entry.difference
     first, second = (scores.get(name, {}).get(score_key(entry)) for name in entry.runs)
@@ -170,14 +172,14 @@ def with_q_values(entries: Sequence[ScoreDifference]) -> tuple[ScoreDifference, 
 
     A single test decides whether two runs differ on an axis of an image set: the permutation test
     of the distance between the runs, or the test of MAD if the axis has no shares. For each
-    instrument, these tests form one family, which is corrected with Benjamini and Hochberg's
-    method. The family includes the tests over all prompts together. The family excludes tests whose
-    p-value cannot be below the significance level, because they would make the correction too
-    strict for the other tests. Excluded tests have a q-value of 1.
+    instrument, these tests form one family, which is corrected with the Benjamini-Hochberg method.
+    The family includes the tests over all prompts. The family excludes tests whose p-value
+    cannot be below the significance level, because they would make the correction too strict for
+    the other tests. Excluded tests have a q-value of 1.
 
     The q-value of a share is also corrected for the number of values (Holm), and is never below the
     q-value of its axis. The tests of each other score form a separate family, because these scores
-    describe the same images. The tests of counterfactual sets form separate families, too, because
+    describe the same images. The tests of counterfactual sets also form separate families, because
     these sets show what their prompts state.
     """
     q_values: dict[int, float] = {}
@@ -224,7 +226,7 @@ def _axis_of(entry: ScoreDifference) -> Hashable:
 def _q_values_of_set(
     entries: Mapping[int, ScoreDifference], q_values: Mapping[int, float]
 ) -> dict[int, float]:
-    """Return the q-values of an axis's test and of the axis's shares, keyed by position.
+    """Return the q-values of an axis's test and of its shares, keyed by position.
 
     If the axis has two values, both shares have the q-value of the axis. If the axis has more
     values, the p-value of a share is corrected with Holm's method, and then multiplied by the ratio
@@ -252,7 +254,7 @@ def _q_values_of_set(
 
 
 def _p_values(entries: Mapping[int, ScoreDifference], score_name: str) -> dict[int, float]:
-    """Return the p-values of a score, keyed by the position of the entry."""
+    """Return the p-values of a score's differences, keyed by the position of the entry."""
     estimates = {
         place: entry.difference
         for place, entry in entries.items()
@@ -265,7 +267,7 @@ def _p_values(entries: Mapping[int, ScoreDifference], score_name: str) -> dict[i
 class _PromptPair:
     """Image sets that two runs share for a prompt.
 
-    Differences are computed as the second run minus the first run.
+    A difference is the second run's score minus the first run's score.
     """
 
     names: tuple[str, str]
@@ -366,7 +368,7 @@ class _PromptPair:
     def _association_entries(
         self, axis: Axis, values: Sequence[str], concepts: Sequence[Concepts], scoring: Scoring
     ) -> Iterator[ScoreDifference]:
-        """Yield the differences in MAD and CAS on an axis, then in the alternatives to MAD.
+        """Yield the differences in MAD and CAS on an axis, and then in the alternatives to MAD.
 
         `concepts` lists the concepts of all sets in the second run, followed by the concepts in the
         first run.

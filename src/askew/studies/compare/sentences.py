@@ -28,7 +28,7 @@ from askew.studies.compare.findings import (
 from askew.types import Estimate, Missing
 
 RunScore = Callable[[str, ScoreDifference], Estimate | None]
-"""Function that takes the name of a run and a difference, and returns the score of this run."""
+"""Function that takes a run's name and a difference, and returns the compared score of the run."""
 
 SCORE_NAMES = {
     "mad": "MAD",
@@ -41,7 +41,7 @@ SCORE_NAMES = {
     "distance": "Deviation",
     RUN_DISTANCE: "Distance between the runs",
 }
-"""Names of scores on the page."""
+"""Names by which the page refers to the scores."""
 
 
 def comparison_sentences(
@@ -50,7 +50,7 @@ def comparison_sentences(
     main_pair: RunPair,
     run_score: RunScore,
 ) -> tuple[str, str]:
-    """Return a sentence that states where the runs differ, followed by sentences with the evidence.
+    """Return a sentence that states where the runs differ, and sentences that state the evidence.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def comparison_sentences(
     main_pair
         The pair that the sentences describe.
     run_score
-        Function that returns the scores of the runs.
+        Function that returns the score of a run from which a difference was computed.
     """
     claim, evidence = pair_sentences(main_pair, by_pair[main_pair], run_score)
     if len(by_pair) == 1:
@@ -82,7 +82,7 @@ def _any_differs(differences: Sequence[AxisDifference]) -> bool:
 
 
 def pair_sentence(pair: RunPair, differences: Sequence[AxisDifference], run_score: RunScore) -> str:
-    """Return a single text that states where two runs differ. See `pair_sentences`."""
+    """Return one text that states where two runs differ. See `pair_sentences`."""
     return " ".join(filter(None, pair_sentences(pair, differences, run_score)))
 
 
@@ -98,7 +98,7 @@ def pair_sentences(
     differences
         Differences between the two runs, in the order of `axis_differences`.
     run_score
-        Function that returns the scores of the runs.
+        Function that returns the score of a run from which a difference was computed.
     """
     first, second = (shorten(name, 60) for name in pair)
     known = [difference for difference in differences if difference.size >= 0]
@@ -147,7 +147,7 @@ def _claim(first: str, second: str, differing: Sequence[AxisDifference], where: 
 
 
 def _where(known: Sequence[AxisDifference], differing: Sequence[AxisDifference]) -> str:
-    """Return a phrase that counts the compared axes on which two runs differ."""
+    """Return a phrase that states on how many of the compared axes two runs differ."""
     if len(known) == 1:
         return f"on {perceived(known[0].axis)}"
     known_together, known_single = _by_prompts(known)
@@ -166,13 +166,13 @@ def _where(known: Sequence[AxisDifference], differing: Sequence[AxisDifference])
 def _by_prompts(
     differences: Sequence[AxisDifference],
 ) -> tuple[list[AxisDifference], list[AxisDifference]]:
-    """Separate differences over all prompts together from differences on single prompts."""
+    """Separate differences over all prompts from differences on single prompts."""
     together = [difference for difference in differences if difference.prompts is not None]
     return together, [difference for difference in differences if difference.prompts is None]
 
 
 def _where_single(known: Sequence[AxisDifference], differing: int) -> str:
-    """Return a phrase that counts the axes of single prompts on which two runs differ."""
+    """Return a phrase that states on how many axes of single prompts two runs differ."""
     counts = f"{differing} of {len(known)}"
     if len({difference.place for difference in known}) == 1:
         return f"on {counts} axes"
@@ -199,7 +199,7 @@ def axis_sentence(difference: AxisDifference, a: str, b: str, run_score: RunScor
     a, b
         Names of the first and the second run.
     run_score
-        Function that returns the scores of the runs.
+        Function that returns the score of a run from which a difference was computed.
     """
     if difference.size < 0:
         return f"{b} minus {a}: not measured – {_why_missing(difference)}."
@@ -222,7 +222,7 @@ def _why_missing(difference: AxisDifference) -> str:
 
 
 def compared_scores(differences: Sequence[AxisDifference]) -> str:
-    """Return the names of the scores that decide whether two runs differ."""
+    """Return the names of the scores whose tests decide whether two runs differ."""
     with_shares = [difference for difference in differences if difference.share]
     without_shares = [difference for difference in differences if not difference.share]
     biases = {SCORE_NAMES[each.bias.score] for each in without_shares if each.bias}
@@ -243,7 +243,7 @@ def _shares_with_instrument(differences: Sequence[AxisDifference]) -> str:
 
 
 def _direction(difference: AxisDifference) -> str:
-    """Return "less" or "more" if the second run is significantly less or more biased, else ""."""
+    """Return "less" or "more" if the second run is significantly less or more biased, or ""."""
     bias = difference.bias.difference if difference.bias else None
     if not isinstance(bias, Estimate) or not is_significant(bias):
         return ""
@@ -261,7 +261,7 @@ def _evidence(difference: AxisDifference, run_score: RunScore, with_bias: bool =
     difference
         Summary of how two runs differ on the axis.
     run_score
-        Function that returns the scores of the runs.
+        Function that returns the score of a run from which a difference was computed.
     with_bias
         If False, the difference in bias is included only if no share is known.
     """

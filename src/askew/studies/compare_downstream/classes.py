@@ -28,7 +28,7 @@ EQUAL_FIELDS = {"targets": "--targets", "template": "--template", "loss": "--los
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedImages:
-    """Decisions about a run's images, based on the number of noise samples that all runs share.
+    """Decisions for a run's images, based on the number of noise samples that all runs share.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class ClassifiedImages:
 
     @classmethod
     def of(cls, run: ClassificationResult, groups: Sequence[str], samples: int) -> Self:
-        """Return a run's decisions about the images of these groups."""
+        """Return a run's decisions for the images of these groups."""
         plan = run.plan
         keys = _image_ids(run)
         decided = ClassDecisions.of(
@@ -94,7 +94,7 @@ def _errors(
 def match_classifications(
     runs: Mapping[str, ClassificationResult],
 ) -> tuple[list[str], int]:
-    """Return the groups, and the largest number of noise samples, that all runs have in common.
+    """Return the groups and the largest number of noise samples that all runs have in common.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def classification_differences(
     samples: int,
     scoring: Scoring,
 ) -> Iterator[TaskDifference]:
-    """Yield the differences between two runs in differentials, associations, and accuracies.
+    """Yield the differences between two runs in their differentials, associations and accuracies.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def classification_differences(
     groups, samples
         Groups and number of noise samples that `match_classifications` returns.
     scoring
-        Settings of the intervals.
+        Settings for the intervals.
     """
     first, second = (ClassifiedImages.of(run, groups, samples) for run in runs)
     matched = {}

@@ -39,7 +39,7 @@ class TaskComparison(ComparisonDocument[TaskRun, TaskDifference]):
     content = tuple[TaskDifference, ...]
 
     def difference(self, score: str, group: str, **names: object) -> Estimate | Missing:
-        """Return the difference in a score between two runs: second minus first.
+        """Return the difference in a score between two runs (second minus first).
 
         Parameters
         ----------

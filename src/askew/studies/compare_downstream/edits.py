@@ -33,7 +33,7 @@ Labels = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class EditConditions:
-    """Groups, strengths, edit prompts and axes that all compared runs have.
+    """Groups, strengths, edit prompts and axes that all compared runs share.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class EditConditions:
 
 
 def match_edits(runs: Mapping[str, EditingResult]) -> EditConditions:
-    """Return the groups, strengths, edit prompts and axes that all runs have.
+    """Return the groups, strengths, edit prompts and axes that all runs share.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class EditedImages:
         Ids of the images in each set, keyed by group, word of the edit prompt, and strength. For
         input images, word and strength are None.
     labels
-        Labels of all these images.
+        Labels of all images in `pictures`.
     """
 
     pictures: Mapping[tuple[str, str | None, float | None], tuple[str | None, ...]]
@@ -217,9 +217,9 @@ def edit_differences(
     names, runs
         Names of the first and the second run, and the runs themselves.
     conditions
-        Groups, strengths, edit prompts and axes that both runs have. See `match_edits`.
+        Groups, strengths, edit prompts and axes that both runs share. See `match_edits`.
     scoring
-        Settings of the intervals.
+        Settings for the intervals.
     """
     first, second = (EditedImages.of(run, conditions.axes) for run in runs)
     for (targets, words), strength in product(
@@ -282,16 +282,16 @@ def edit_differences(
 def skin_score(
     sides: Sequence[ImageRows], cells: Sequence[E], scoring: Scoring, *names: str
 ) -> ScoreOfRuns:
-    """Estimate how much two runs differ in the change in skin tone that their edits cause.
+    """Estimate the difference between two runs in the skin-tone change that their edits cause.
 
     Parameters
     ----------
     sides
         Changes in skin tone in both runs, one row per input image.
     cells
-        Mean change in skin tone that is reported in the results of each run.
+        Mean change in skin tone that each run reports in its results.
     scoring
-        Settings of the intervals.
+        Settings for the intervals.
     names
         Names that determine the seed of the random draws.
     """

@@ -39,7 +39,7 @@ class TaskDifference:
     axis
         Axis of axis_change.
     targets, strength
-        Name of the set of edit prompts, and strength of the edits.
+        Name of the set of edit prompts and strength of the edits.
     samples
         Number of noise samples in a classification.
     runs
@@ -118,7 +118,7 @@ def with_family(entries: Sequence[TaskDifference]) -> tuple[TaskDifference, ...]
 def scored(
     entries: Iterable[TaskDifference], score: str | None = None
 ) -> Iterator[LocatedEstimate]:
-    """Yield each measured difference with names that identify it ("model" is "B minus A").
+    """Yield each measured difference and the names that identify it, such as "model": "B minus A".
 
     Parameters
     ----------

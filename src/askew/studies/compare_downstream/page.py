@@ -1,4 +1,4 @@
-"""Page of a comparison of classifications or edits, with charts of the differences and images."""
+"""Page of a comparison of classifications or edits: charts of the differences, and images."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ MOST_IMAGES = 24
 """Maximum number of images shown for each group and run in the section about images."""
 
 SCALES: Mapping[str, b.Scale] = {"ita_change": "degrees"}
-"""Scales of the scores whose differences are not in percentage points."""
+"""Scales of the scores whose differences are not expressed in percentage points."""
 
 CHARTS = {
     "differential": "Difference between two groups in the share of decisions for the {first} class",
@@ -34,7 +34,7 @@ CHARTS = {
     "axis_change": "Share of edits that change another perceived attribute",
     "ita_change": "Change in skin tone (ITA) caused by edits",
 }
-"""Chart title for each score, in the order of the page."""
+"""Chart title of each score, in the order in which the page shows the scores."""
 
 
 def page(comparison: TaskFindings) -> b.Page:
@@ -71,7 +71,7 @@ def page(comparison: TaskFindings) -> b.Page:
 
 @dataclass(frozen=True)
 class TaskView:
-    """Charts, images and sentences of a comparison.
+    """Charts, images and sentences for a comparison.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class TaskView:
         return shorten(next(iter(getattr(plan, "targets", {"": ()}))), 40)
 
     def pairing(self, pair: RunPair) -> str:
-        """Return a sentence about whether two runs have the same input images."""
+        """Return a sentence that states whether two runs have the same input images."""
         pairs = [entry.pairs for entry in self.entries(pair) if entry.other_group is None]
         if any(pairs):
             return (
@@ -132,7 +132,7 @@ class TaskView:
         yield from self.charts(pair)
 
     def charts(self, pair: RunPair) -> list[b.Block]:
-        """Return one chart per score, which shows the scores of both runs and their difference."""
+        """Return a chart for each score, with the scores of both runs and their difference."""
         by_score = grouped(self.entries(pair), lambda entry: entry.score)
         return [self._chart(pair, by_score[score]) for score in CHARTS if score in by_score]
 
@@ -234,7 +234,7 @@ class TaskView:
 
 
 def pair_sentence(entries: Sequence[TaskDifference], first_set: str = "") -> str:
-    """Return a single text that states how many scores differ between two runs.
+    """Return one text that states how many scores differ between two runs.
 
     See `pair_sentences`.
     """

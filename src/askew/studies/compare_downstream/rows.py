@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ImageRows:
-    """Numbers about the input images of a run, with a row for each image.
+    """Numbers that describe the input images of a run, with one row per image.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class ImageRows:
         Key of each image. The same image has the same key in every run.
     rows
         Array of shape (images, columns), with a row of numbers for each key. For a rate, the
-        numbers must be 0, 1 or NaN. For a mean, they may be any numbers.
+        numbers must be 0, 1 or NaN. For a mean, any numbers are allowed.
     """
 
     keys: tuple[Hashable, ...]
@@ -65,7 +65,7 @@ class MatchedRows:
 
     @classmethod
     def of(cls, first: ImageRows, second: ImageRows) -> Self:
-        """Pair the rows by image if one run has all input images of the other run."""
+        """Pair the rows by image if one run's input images include all those of the other run."""
         common = [key for key in first.keys if key in set(second.keys)]
         if common and len(common) == min(len(first.keys), len(second.keys)):
             return cls(
@@ -94,7 +94,7 @@ def rate_score(matched: MatchedRows, scoring: Scoring, *names: str) -> ScoreOfRu
     matched
         Rows of both runs.
     scoring
-        Settings of the intervals.
+        Settings for the intervals.
     names
         Names that determine the seed of the random draws.
     """
@@ -121,9 +121,9 @@ def contrast_score(x: MatchedRows, y: MatchedRows, scoring: Scoring, *names: str
     Parameters
     ----------
     x, y
-        Rows of both runs, for group x and for group y.
+        Rows of both runs that describe group x, and rows of both runs that describe group y.
     scoring
-        Settings of the intervals.
+        Settings for the intervals.
     names
         Names that determine the seed of the random draws.
     """

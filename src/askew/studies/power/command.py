@@ -66,7 +66,7 @@ def power(
         Plan file with the axes, prompts and references: a file from `askew plan`, or the plan.toml
         of a run.
     values
-        Number of values of an axis. Several numbers are separated by commas. [default: 2]
+        Number of values of an axis, or several numbers, separated by commas. [default: 2]
     reference
         Reference shares of the values, separated by commas. [default: equal shares of --values]
     effect
@@ -100,7 +100,7 @@ def power(
     Raises
     ------
     UsageError
-        If an option is out of range, or cannot be used together with a plan.
+        If an option is out of range or cannot be combined with a plan.
     """
     kind: TestKind = "comparison" if compare else "reference"
     if plan is None:

@@ -1,4 +1,4 @@
-"""Designs of tests: the reference shares of each axis, and the number of tests in the family."""
+"""Test designs: the reference shares of each axis, and the number of tests in the family."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -75,12 +75,12 @@ class Design:
 def design_of_values(
     values: Sequence[int], reference: Sequence[float], axes: int, prompts: int, kind: TestKind
 ) -> Design:
-    """Return a design with unnamed axes that have the given numbers of values.
+    """Return a design of unnamed axes with the given numbers of values.
 
     Parameters
     ----------
     values
-        Numbers of values. The design contains one axis design for each number.
+        Number of values of each axis design. The design contains one axis design per number.
     reference
         Reference shares of the values. Empty for equal shares.
     axes, prompts
@@ -91,7 +91,8 @@ def design_of_values(
     Raises
     ------
     UsageError
-        If a number is too small, or if the reference shares are not positive, or do not sum to 1.
+        If a number is too small, or if the reference shares are not all positive or do not sum to
+        1.
     """
     for option, given, least in [
         ("--values", min(values), 2),
@@ -158,9 +159,9 @@ def _checked(shares: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _family(tests: int, axes: int, prompts: int) -> int:
-    """Return the maximum possible number of tests in a family.
+    """Return the largest number of tests that a family can contain.
 
-    If there are several prompts, each axis has an additional test over all prompts together. An
+    If there are several prompts, each axis has an additional test over all prompts. An
     audit leaves this test out of the family if the prompts differ so much that the effective number
     of independent images is too small. The family is then smaller.
     """

@@ -14,7 +14,7 @@ POWERS = (0.8, 0.9)
 
 @dataclass(frozen=True, slots=True)
 class PowerRow:
-    """A row of a power table, which describes a planned test.
+    """A row of a power table, which describes one planned test.
 
     Attributes
     ----------
@@ -45,7 +45,8 @@ class PowerQuestion:
     Attributes
     ----------
     effects : tuple of float
-        Deviations from the reference. Empty if askew computes them, or uses the default deviations.
+        Deviations from the reference. Empty if askew computes the deviations or uses the default
+        deviations.
     powers : tuple of float
         Probabilities of a significant result, from which askew computes numbers of images or
         deviations.
@@ -75,7 +76,7 @@ class PowerQuestion:
 
 
 def largest(rows: Sequence[PowerRow], effect: float, power: float) -> int | None:
-    """Return the number of images that suffices for all axes; None if no number suffices."""
+    """Return the number of images that is enough for all axes; None if no number is enough."""
     numbers = []
     for row in rows:
         if row.effect == effect and row.power == power:

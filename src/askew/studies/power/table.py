@@ -22,11 +22,11 @@ class ImageCost:
     Attributes
     ----------
     seconds : float or None
-        Time to generate the image, in seconds.
+        Time to generate an image, in seconds.
     megabytes : float or None
-        Size of the image file, in megabytes.
+        Size of an image file, in megabytes.
     price : float or None
-        Price of the image, in dollars.
+        Price of an image, in dollars.
     """
 
     seconds: float | None
@@ -46,7 +46,7 @@ class ImageCost:
 
 
 def table(rows: Sequence[PowerRow], question: PowerQuestion, design: Design) -> Table:
-    """Return a table of the images, power or deviations that askew computed.
+    """Return a table of the computed quantity: images, power or deviations.
 
     Parameters
     ----------
@@ -88,10 +88,10 @@ def table(rows: Sequence[PowerRow], question: PowerQuestion, design: Design) -> 
 def totals(
     rows: Sequence[PowerRow], question: PowerQuestion, design: Design, cost: ImageCost
 ) -> Iterator[str]:
-    """Yield sentences about the total number of images and their cost.
+    """Yield sentences that state the total number of images and their cost.
 
     There is a sentence for each number of images, or for each combination of a deviation and a
-    power. There are no sentences if the design has only one image set and no cost is known.
+    power. No sentences are yielded if the design has only one image set and no cost is known.
 
     Parameters
     ----------

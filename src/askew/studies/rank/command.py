@@ -49,9 +49,9 @@ COMPARED_FIELDS = {
         "words",
     ),
 }
-"""Plan fields that affect the size of a score, for each objective.
+"""Plan fields that affect how large a score is, for each objective.
 
-If these fields differ between searches, the searches' prompts cannot be scored together.
+If searches differ in these fields, their prompts cannot be scored together.
 """
 
 
@@ -130,14 +130,14 @@ def rank(
         Images per prompt. With --find, images per prompt in the last round. [default: 48; 15 with
         --objective eq1; 128 or more with --find]
     find
-        Number of most biased prompts to find. In each round, askew drops the less biased half of
-        the prompts, and doubles the number of images for the other half. askew ranks the remaining
-        prompts by their bias in held-out images.
+        Number of most biased prompts to find. In each round, askew drops the less biased
+        half of the prompts, and doubles the number of images for the other half. askew ranks the
+        remaining prompts by their bias in held-out images.
     eval_images
-        Held-out images for each prompt that --find finds. [default: 48]
+        Held-out images for each prompt that --find selects. [default: 48]
     until
-        Add held-out images to each prompt that --find finds, until the prompt's bias is significant
-        on an axis. askew tests after 8, 12, 16, 24, … images, up to --max-images.
+        Add held-out images to each prompt that --find selects, until the prompt's bias is
+        significant on an axis. askew tests after 8, 12, 16, 24, … images, up to --max-images.
     max_images
         Largest number of held-out images for each prompt with --until decided. [default: 400]
     variations
@@ -238,7 +238,7 @@ def _search_in(folder: str) -> MiningResult:
 
 @dataclass(frozen=True)
 class _MinedPrompt:
-    """Name of the search that found a prompt, and the prompt's variations."""
+    """Name of the search that found a prompt, and variations of the prompt."""
 
     search: str
     variations: tuple[str, ...]
@@ -251,8 +251,8 @@ def _fields_of_searches(
 
     The fields are prompts, variations, models, numbers of images and the seed. `settings` overrides
     the settings of the searches' models. If two searches found the same prompt, the prompt gets the
-    variations from the first search. All prompts get the held-out seeds of the first search, which
-    no search used to select prompts.
+    variations from the first search. All prompts are scored on the held-out seeds of the first
+    search. No search used these seeds to select prompts.
     """
     if not searches:
         return {}
@@ -335,7 +335,7 @@ def _varied_models(
     models: Sequence[ModelPlan],
     settings: Mapping[str, Setting],
 ) -> list[ModelPlan]:
-    """Return each model once for each value of the varied setting."""
+    """Return a copy of each model for each value of the varied setting."""
     if vary is None:
         return list(models)
     if len(vary) != 1:

@@ -2,8 +2,8 @@
 
 Each round compares the skew of the remaining prompts, measured on all of their images so far, and
 keeps the more biased half of the prompts. The prompts that remain after the last round are measured
-again on held-out images, because the skew of a selected prompt is large partly by chance. With
-`--until decided`, each of these prompts gets more held-out images at each look (`stats.looks`)
+a second time on held-out images, because the skew of a selected prompt is large partly by chance.
+With `--until decided`, each of these prompts gets more held-out images at each look (`stats.looks`)
 until its bias is significant on an axis. The tests on all axes of all these prompts form one
 family.
 """
@@ -86,7 +86,7 @@ def plan_rounds(plan: RankPlan) -> tuple[HalvingRound, ...]:
 
 
 def find_prompts(plan: RankPlan, miner: Miner) -> FoundPrompts:
-    """Carry out all rounds, and add held-out images to the remaining prompts.
+    """Run all rounds, and add held-out images to the remaining prompts.
 
     If a run is repeated, its images are already in the store.
     """
@@ -154,7 +154,7 @@ def _skew(loss: float | Missing) -> float | None:
 def _images_until_decided(
     plan: RankPlan, miner: Miner, prompts: Sequence[str]
 ) -> Mapping[str, int]:
-    """Add held-out images until verdicts are reached, and return their number for each prompt."""
+    """Add held-out images until verdicts are reached, and return how many each prompt has."""
     seed = held_out_seed(plan.seed)
     images: dict[str, int] = {}
     readings: dict[str, SkewReading] = {}
@@ -192,7 +192,7 @@ def decided_prompts(readings: Mapping[str, SkewReading], most: int) -> set[str]:
 
 
 def finding_work(plan: RankPlan, model: Model) -> Work:
-    """Return an upper bound on the work for all rounds and for the held-out images.
+    """Return an upper bound for the work of all rounds and of the held-out images.
 
     Less work is needed if a prompt already states a value of an axis, or if its images cannot be
     generated.
@@ -223,7 +223,7 @@ def finding_work(plan: RankPlan, model: Model) -> Work:
 
 
 def _calls(stages: Sequence[tuple[int, int]], batch_size: int) -> int:
-    """Return the number of model calls if each stage adds images to those from earlier stages.
+    """Return the number of model calls if each stage adds images to those of earlier stages.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sentences that state which of several ranked models is most biased."""
+"""Sentences that state which of several models is most biased."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ def most_biased_model(findings: RankFindings) -> list[str]:
     -------
     list of str
         At most two sentences for each axis. Empty if there is only one model, or if the scores have
-        no axis and so are not deviations.
+        no axis and are therefore not deviations.
     """
     if len(findings.models) < 2:
         return []

@@ -1,4 +1,4 @@
-"""Page of `askew rank`, with prompts' scores on each model, and their agreement with a table."""
+"""Page of `askew rank`: the prompts' scores on each model, and their agreement with a table."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ MOST_IMAGES = 15
 
 TABLE_TERM = (
     "Table",
-    "The table contains shares in the real world. The correlation shows how closely bias in the "
+    "The table contains real-world shares. The correlation shows how closely bias in the "
     "images follows these shares. Agreement is not an advantage of a model, and disagreement is "
     "not a fault.",
 )
@@ -38,12 +38,13 @@ FINDING_TERM = (
     "Each round drops the less biased half of the prompts, measured by the skew in all of their "
     "images so far. The remaining prompts are among the most biased, but a dropped prompt may be "
     "just as biased. On average, a round overestimates the skew of the prompts that it keeps, "
-    "because it selects prompts with a large skew. Rely on the held-out images instead.",
+    "because it selects prompts whose measured skew is large. Rely on the held-out images "
+    "instead.",
 )
 
 
 def page(findings: RankFindings, media: Media) -> b.Page:
-    """Return the page about ranked prompts.
+    """Return the page that shows ranked prompts.
 
     Parameters
     ----------
@@ -128,7 +129,7 @@ def _finding_sentences(findings: RankFindings) -> list[str]:
 
 
 def _stop_sentences(findings: RankFindings, scored: Sequence[RankedPrompt]) -> list[str]:
-    """Return sentences on the held-out images that verdicts needed; empty without `--until`."""
+    """Return sentences about the number of held-out images; empty without `--until`."""
     plan = findings.plan
     if not plan.until:
         return []
@@ -148,14 +149,14 @@ def _stop_sentences(findings: RankFindings, scored: Sequence[RankedPrompt]) -> l
 
 
 def _stopping_term(plan: RankPlan) -> tuple[str, str]:
-    """Return a text that explains the number of held-out images with `--until decided`."""
+    """Return a text that explains how `--until decided` chooses the number of held-out images."""
     number = len(looks(plan.eval_images))
     return (
         "Held-out images",
         "Images with new seeds. askew adds them until the bias of a prompt is significant on an "
         f"axis, up to {plan.eval_images} per prompt. q and the intervals allow for {number} looks. "
-        "With few images, the bias of a significant prompt is overestimated on average. Do not "
-        "rely on the order of prompts with different numbers of images.",
+        "With few images, the bias of significant prompts is overestimated on average. Do not "
+        "rely on the order of prompts that have different numbers of images.",
     )
 
 
@@ -173,7 +174,7 @@ def _rounds(findings: RankFindings) -> Iterator[b.Block]:
 
 
 def _dropped(number: int, entry: RankRound) -> b.Details:
-    """Return a collapsed table of the prompts that a round dropped, with their skews."""
+    """Return a collapsed table of the prompts that a round dropped and their skews."""
     rows = []
     for prompt in entry.prompts:
         if not prompt.is_kept:
@@ -185,7 +186,7 @@ def _dropped(number: int, entry: RankRound) -> b.Details:
 
 
 def _largest(findings: RankFindings, scored: Sequence[RankedPrompt]) -> str:
-    """Return a sentence about the first prompt of the ranking.
+    """Return a sentence about the highest-ranked prompt.
 
     The sentence names the model if there are several models.
     """
@@ -211,7 +212,7 @@ def _biased_count(scored: Sequence[RankedPrompt], model: str) -> str:
 
 
 def _bias_over_prompts(findings: RankFindings) -> list[str]:
-    """Return a sentence about significant shares over all prompts together, if there are any."""
+    """Return a sentence about significant shares over all prompts, if there are any."""
     several_models = len(findings.models) > 1
     named = [
         (entry.model if several_models else "", entry.shares)
@@ -303,7 +304,7 @@ def _scores(findings: RankFindings) -> Iterator[b.Block]:
 
 
 def _shares_over_prompts(findings: RankFindings) -> Iterator[b.Block]:
-    """Yield the shares over all prompts together, for each axis and model."""
+    """Yield the shares over all prompts, for each axis and model."""
     several_models = len(findings.models) > 1
     groups = []
     for entry in sorted(findings.shares_over_prompts, key=lambda entry: entry.shares.axis):
@@ -383,7 +384,7 @@ def _prompt_group(axis: str, search: str | None, with_axis: bool) -> str:
 
 
 def _agreement(findings: RankFindings) -> Iterator[b.Block]:
-    """Yield a chart of correlations with the table, and a plot of shares in images and table."""
+    """Yield a chart of correlations with the table, and a plot of image versus table shares."""
     if not findings.agreement:
         return
     value = findings.plan.value
@@ -417,7 +418,7 @@ def _agreement(findings: RankFindings) -> Iterator[b.Block]:
 
 
 def _share_points(findings: RankFindings) -> tuple[b.ScatterPoint, ...]:
-    """Return a point per prompt and model, whose coordinates are the shares in table and images."""
+    """Return a point (share in the table, share in the images) for each prompt and model."""
     series = _series(findings)
     points = []
     for prompt in findings.ranked:
@@ -438,7 +439,7 @@ def _pictures(findings: RankFindings, media: Media) -> Iterator[b.Section]:
 
 
 def _prompt_blocks(findings: RankFindings, media: Media, prompt: str) -> list[b.Block]:
-    """Return each model's images, the prompt details they do not show, and a map of all images."""
+    """Return each model's images, the prompt details missing from them, and a map of all images."""
     entries = [entry for entry in findings.ranked if entry.prompt == prompt]
     rows = [
         _model_row(media, findings, entries, model, number)

@@ -12,10 +12,11 @@ from askew.stats.halving import least_images
 from askew.stats.looks import looks
 
 FINDING_IMAGES = 128
-"""Minimum default number of images per prompt in the last round.
+"""Lower bound of the default number of images per prompt in the last round.
 
-With this number, a search for five of 71 occupations finds, with probability .92, only occupations
-whose planted skew is at most .10 below the fifth largest (benchmarks.halving).
+With this number of images, a search for five of 71 occupations has a probability of .92 to find
+only occupations whose planted skew is at most .10 below the fifth-largest skew
+(benchmarks.halving).
 """
 
 
@@ -43,20 +44,20 @@ class RankPlan(ScoredPlan):
     mined_for
         Name of the search that found each prompt, keyed by prompt.
     given
-        Variations that the searches used, keyed by prompt.
+        Prompt variations that the searches used, keyed by prompt.
     table
-        Shares of `value`, keyed by a name such as an occupation. The share for a prompt is the
-        share of the longest name that the prompt contains.
+        Shares of `value`, keyed by a name such as an occupation. A prompt is assigned the share of
+        the longest name that it contains.
     value
         Value whose shares are in the table.
     find
         Number of prompts to find by successive halving; 0 to score all prompts. With `find`,
         `images` is the number of images per prompt in the last round.
     eval_images
-        Number of held-out images for each prompt that `find` returns. With `until`, this is the
+        Number of held-out images for each prompt that `find` selects. With `until`, this is the
         maximum number.
     until : "decided" or None
-        If "decided", add held-out images to each prompt that `find` returns, until the prompt's
+        If "decided", add held-out images to each prompt that `find` selects, until the prompt's
         bias is significant.
     """
 

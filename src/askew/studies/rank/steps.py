@@ -100,9 +100,9 @@ class ModelMean:
     model, axis
         The model and the axis. The axis is "" with the objective eq1.
     mined_for
-        Search whose prompts are averaged; None for all prompts.
+        Search over whose prompts the mean is taken; None for all prompts.
     mean
-        Mean size of bias. With the objective eq1, the mean is the negated mean score.
+        Mean size of bias. With the objective eq1, it is the negated mean score.
     """
 
     model: str
@@ -151,7 +151,7 @@ class RankFindings(Head):
     Attributes
     ----------
     shares_over_prompts : tuple of ModelShares
-        Shares over all prompts together, for each model and axis. Empty if there is only one
+        Shares pooled over all prompts, for each model and axis. Empty if there is only one
         prompt, or if there are no shares.
     rounds : tuple of RankRound
         Rounds of successive halving. askew ranks the prompts that remain after the last round. Empty
@@ -171,7 +171,7 @@ class RankFindings(Head):
 
 @dataclass(frozen=True, slots=True)
 class RankGathered(GatheredData):
-    """All measurements that a run of `askew rank` collects. `model` is the first of the models.
+    """All measurements that a run of `askew rank` collects. The field `model` is the first model.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class RankGathered(GatheredData):
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """Prompts to score, with the number of images for each prompt and the seed for all images."""
+    """Prompts to score, the number of images for each prompt, and the seed for all images."""
 
     images: Mapping[str, int]
     seed: int
@@ -306,7 +306,7 @@ def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
     gathered
         All measurements that the run collected.
     head
-        Initial fields, which the results of all methods have in common.
+        The fields that begin the results of every method.
     """
     scoring = Scoring(plan.vqa, plan.seed, plan.bootstrap_samples, plan.confidence)
     errors = known_errors(reading for reading, _ in gathered.read.values())
@@ -379,8 +379,8 @@ class _JudgedPrompts:
         """Return the prompts with q.
 
         If a prompt has shares, its q-value is the q-value of the verdict on these shares. If
-        `together` is False, there are no shares over all prompts together, because the number of
-        images for a prompt depends on the images' labels.
+        `together` is False, shares are not pooled over the prompts, because the number of images
+        per prompt depends on the images' labels.
         """
         with_scores = with_q(tuple(prompts), lambda at: "ranked" if at[-1] == "score" else None)
         with_shares = {place: prompt.shares for place, prompt in enumerate(with_scores)}
@@ -440,7 +440,7 @@ def _unit(prompt: RankedPrompt) -> float:
 
 
 def size_error(prompt: RankedPrompt) -> float:
-    """Return the standard error of a prompt's `bias_size`, from the interval of its score."""
+    """Compute the standard error of a prompt's `bias_size` from its score's interval."""
     score = prompt.score
     if isinstance(score, Missing) or score.low is None or score.high is None or score.level is None:
         return 0.0
@@ -449,7 +449,7 @@ def size_error(prompt: RankedPrompt) -> float:
 
 
 def _sorting_size(prompt: RankedPrompt) -> tuple[float, float]:
-    """Return a key that sorts first by the size of the bias, then by the chance-corrected score."""
+    """Return a sort key: first the size of the bias, then the chance-corrected score."""
     size = bias_size(prompt)
     if size is None or isinstance(prompt.score, Missing):
         return -np.inf, -np.inf
@@ -466,11 +466,11 @@ class MeasuredSize:
 
 
 Sizes = Mapping[str, Mapping[str, MeasuredSize | None]]
-"""Size of the bias of each prompt, keyed by model and prompt."""
+"""Bias size of each prompt, keyed by model and prompt."""
 
 
 def _prompt_groups(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> list[tuple[str, str | None]]:
-    """Return pairs of an axis and a search, where None stands for the prompts of all searches.
+    """Return pairs of an axis and a search. The search None stands for the prompts of all searches.
 
     The list contains single searches only if there are several searches.
     """
@@ -480,7 +480,7 @@ def _prompt_groups(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> list[tuple
 
 
 def _sizes(plan: RankPlan, ranked: Sequence[RankedPrompt], axis: str, search: str | None) -> Sizes:
-    """Return the size of the bias on an axis, for each prompt of one search or for all prompts."""
+    """Return each prompt's bias size on an axis; if a search is given, only for its prompts."""
     sizes: dict[str, dict[str, MeasuredSize | None]] = {model.name: {} for model in plan.models}
     for prompt in ranked:
         if prompt.axis == axis and search in (None, plan.mined_for.get(prompt.prompt)):
@@ -491,7 +491,7 @@ def _sizes(plan: RankPlan, ranked: Sequence[RankedPrompt], axis: str, search: st
 
 
 def _bounds(plan: RankPlan) -> tuple[float, float]:
-    """Return the smallest and the largest possible size of a bias."""
+    """Return the smallest and the largest possible bias size."""
     if plan.objective == SKEW:
         return 0.0, 1.0
     return -2.0, 0.0 if plan.is_unit else 2.0
@@ -534,7 +534,7 @@ def _differences(
 def _paired(
     first: Mapping[str, MeasuredSize | None], second: Mapping[str, MeasuredSize | None]
 ) -> list[MeasuredSize | None]:
-    """Return the difference for each shared prompt; None if a model has no score for the prompt."""
+    """Return the difference for each shared prompt, or None if either model has no score."""
     differences: list[MeasuredSize | None] = []
     for prompt, size in second.items():
         if prompt in first:
@@ -570,7 +570,7 @@ def _mean(
 def _agreement(
     plan: RankPlan, model: str, prompts: Sequence[RankedPrompt], scoring: Scoring
 ) -> Agreement:
-    """Correlate the scores and the shares of a model's prompts with the table."""
+    """Correlate the scores and shares of a model's prompts with the table."""
     sizes: list[float] = []
     deviations: list[float] = []
     shares: list[float] = []
@@ -643,7 +643,7 @@ def _principal_coordinates(
 ) -> tuple[list[tuple[float, float]], tuple[float, float]]:
     """Return the coordinates of vectors on the first two principal directions.
 
-    The function also returns the share of the variance that each direction explains. The element
+    The share of the variance that each direction explains is also returned. The element
     with the largest magnitude in each direction is made positive, so that signs do not depend on
     the linear algebra library.
     """

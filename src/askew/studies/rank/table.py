@@ -1,8 +1,8 @@
 """Read tables of real-world shares, for comparison with rankings of prompts.
 
-A table has one of two forms. A long table, which `--reference` also accepts, has a row for each
-combination of a name, an axis and a value. A wide table has a row for each name, and columns with
-shares or percentages.
+A table has one of two forms. A long table, which `--reference` also accepts, has one row per
+combination of name, axis and value. A wide table has one row per name, and columns of shares or
+percentages.
 """
 
 import csv
@@ -61,11 +61,11 @@ def read_shares(path: Path, value: str = "") -> dict[str, float]:
     Parameters
     ----------
     path
-        CSV file with column names in the first row, and names in the first column. If any number is
-        above 1, all numbers are interpreted as percentages.
+        CSV file. The first row contains column names, and the first column contains names. If any
+        number is above 1, all numbers are interpreted as percentages.
     value
         Value whose shares are returned. The shares come from the first column whose name contains
-        this word, or else from the first column with shares.
+        this word or, if there is none, from the first column of shares.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def read_shares(path: Path, value: str = "") -> dict[str, float]:
 
 
 def _rows(path: Path) -> list[list[str]]:
-    """Return the non-empty rows of a CSV file, or a single empty row if there are none."""
+    """Return the non-empty rows of a CSV file, or one empty row if there are none."""
     lines = read_text(path, "the table").splitlines(keepends=True)
     try:
         rows = [row for row in csv.reader(lines) if any(row)]
@@ -106,7 +106,7 @@ def _stripped(row: Sequence[str]) -> list[str]:
 
 
 def _holds_shares(rows: Sequence[Sequence[str]], column: int) -> bool:
-    """Check whether a column has a number from 0 to 100 in every row, unlike a column of years."""
+    """Check whether a column contains only numbers from 0 to 100, unlike a column of years."""
     try:
         return bool(rows) and all(0 <= float(row[column]) <= 100 for row in rows)
     except (IndexError, ValueError):

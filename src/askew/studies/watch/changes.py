@@ -20,7 +20,7 @@ ALL_PROMPTS = "all prompts"
 
 @dataclass(frozen=True, slots=True)
 class CheckpointChange:
-    """The change since the first checkpoint that has the smallest p-value on an axis.
+    """The most significant change on an axis since the first checkpoint.
 
     Attributes
     ----------
@@ -51,9 +51,9 @@ class CheckpointChange:
 
 
 def axis_changes(first: AuditResult, now: AuditResult) -> list[CheckpointChange]:
-    """Compare the labels of images that have the same seed at two checkpoints.
+    """Compare the labels of images from two checkpoints, paired by seed.
 
-    Each value is tested for each prompt, and for all prompts together.
+    Each value is tested for each prompt separately, and over all prompts.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _labels(observed: ObservedSet, instrument: str, axis: AxisPlan) -> dict[int,
 def _table(
     values: Sequence[str], before: Mapping[int, Answer], after: Mapping[int, Answer]
 ) -> np.ndarray:
-    """Count pairs of images that have the same seed, for each pair of labels.
+    """Count, for each pair of labels, the pairs of images that have the same seed.
 
     The shape is (values, values).
     """
@@ -120,7 +120,7 @@ def clearest_change(
         Values of the axis.
     tables
         For each prompt, an array of shape (values, values) with numbers of image pairs. Rows are
-        labels at the first checkpoint, and columns are labels at the later checkpoint.
+        labels at the first checkpoint; columns are labels at the later checkpoint.
     """
     tested = dict(tables)
     if len(tested) > 1:

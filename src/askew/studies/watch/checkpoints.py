@@ -1,4 +1,4 @@
-"""List the checkpoints in a folder, and record the order in which they were watched."""
+"""List the checkpoints in a folder, and record the order in which they are watched."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ def _is_checkpoint(path: Path) -> bool:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Return a key that sorts checkpoint-500 before checkpoint-1000."""
+    """Return a sort key that puts checkpoint-500 before checkpoint-1000."""
     parts = re.split(r"(\d+)", name)
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
@@ -73,7 +73,7 @@ def read_history(folder: Path) -> list[Checkpoint]:
 
 
 def write_history(folder: Path, history: Sequence[Checkpoint]) -> None:
-    """Write the list of checkpoints that were watched."""
+    """Write the list of watched checkpoints."""
     folder.mkdir(parents=True, exist_ok=True)
     write(tuple(history), folder / HISTORY_FILE, tuple[Checkpoint, ...])
 

@@ -51,7 +51,7 @@ class WatchOptions(
 
 @dataclass(frozen=True)
 class WatchedCheckpoint:
-    """A checkpoint, and its changes since the first checkpoint.
+    """A checkpoint and its changes since the first checkpoint.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ def watch(
 
 @dataclass(frozen=True)
 class _Series:
-    """A series of checkpoints, and the settings for their audits.
+    """A series of checkpoints and the settings for their audits.
 
     Attributes
     ----------
@@ -259,9 +259,10 @@ class _Series:
     alpha
         Maximum probability of a false alarm in the series of checkpoints.
     model
-        Name of the model, in which {checkpoint} and {name} are replaced.
+        Name of the model, with the placeholders {checkpoint} and {name}.
     prompts, settings
-        Arguments of `audit`. {checkpoint} and {name} are also replaced in the settings.
+        Arguments of `audit`. The placeholders {checkpoint} and {name} are also replaced in the
+        settings.
     """
 
     checkpoints: Path
@@ -302,8 +303,8 @@ class _Series:
         if not watched.checkpoints:
             raise UsageError(
                 f"the folder {str(self.checkpoints)!r} contains no checkpoint: neither a diffusers "
-                "pipeline nor a safetensors file. If checkpoints have other names, use --pattern, "
-                'such as --pattern "step-*"'
+                "pipeline nor a safetensors file. If the checkpoints have other names, use "
+                '--pattern, such as --pattern "step-*"'
             )
         return watched
 
