@@ -84,7 +84,7 @@ class Mitigation(PlanPart):
         return MitigatedModel(MitigationStack((self,)), model)
 
     def apply(self, pipeline: Any) -> "MitigatedPipeline":
-        """Return a pipeline that generates mitigated images and is called like the original pipeline.
+        """Return a pipeline that generates mitigated images and is called like the original.
 
         Raises
         ------
