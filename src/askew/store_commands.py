@@ -76,7 +76,7 @@ def _left(report: MergeReport, packs: str) -> list[str]:
 
 
 def store_copy(source: Path, target: Path, /) -> str:
-    """Copy a store into another folder, and keep the modification times of its files.
+    """Copy a store into another folder, and preserve the modification times of its files.
 
     If the other folder is already a store, askew adds only the missing content. The command can
     therefore also join two stores, or continue an interrupted copy.

@@ -208,7 +208,7 @@ ROWS = (
     Summary(
         "Concept association",
         ("concept_headline", "no_concept_headline", "nearest_values"),
-        "Each run has 48 images of a nurse, and 48 images of each counterfactual prompt for "
+        "Each run has 48 images of a nurse, and 48 images for each counterfactual prompt for "
         "gender and environment. If the model has no bias, any significant MAD is an error. With"
         " planted bias 0.5, the MAD of gender should be significant.",
         lambda seed: bool(significant_mads(0.0, seed)),
@@ -218,7 +218,7 @@ ROWS = (
     Summary(
         "Associated axes",
         ("associated_axes", "no_associated_axes"),
-        "Each run has 48 images of each counterfactual prompt for 3 axes. If the model has no "
+        "Each run has 48 images for each counterfactual prompt for 3 axes. If the model has no "
         "bias, it is an error to report that an axis changes with environment. With planted bias"
         " 1, the report should state that clothing changes with environment.",
         lambda seed: bool(changed_axes(0.0, seed)),

@@ -45,7 +45,7 @@ def power(
     price: float | None = None,
     json: Flag = False,
 ) -> RenderableType | None:
-    """Show how many images a verdict needs, or what deviation a number of images can reveal.
+    """Show how many images a verdict needs, or what deviation a given number of images can reveal.
 
     The power refers to the test that decides a verdict. The verdict uses Pearson's test (with the
     mid-p) or, with --compare, the permutation test between two runs. The significance level of each
