@@ -167,7 +167,7 @@ def test_the_command_prints_a_table_and_refuses_nonsense(
         str(tmp_path / "run"),
     ]
     assert command(["mine", *options]) == 0
-    assert "come nearest to color:black" in " ".join(capsys.readouterr().out.split())
+    assert "come closest to color:black" in " ".join(capsys.readouterr().out.split())
     assert command(["mine", "--words", "eight"]) == 2
     assert command(["mine", "--model", f"folder/{tmp_path}"]) in (1, 2)
     assert command(["mine", "--dry-run", "--iterations", "10"]) == 0

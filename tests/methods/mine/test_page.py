@@ -203,7 +203,7 @@ def test_other_objectives_are_not_called_bias() -> None:
     findings = mine_findings(
         MinePlan(objective="color:red"), objective="color:red", best=plain, missed=None
     )
-    assert "come nearest to color:red" in answer(findings)
+    assert "come closest to color:red" in answer(findings)
     assert "biased" not in answer(findings)
     assert "more biased" not in page(findings)
 

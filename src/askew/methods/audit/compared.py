@@ -47,8 +47,8 @@ def compared_plan(
         Folder of the finished audit, and its store. By default, askew uses the store next to the
         run folder.
     model
-        Plan fields `model` and `model_args` of the new model. A missing field keeps its value
-        from the finished audit.
+        Plan fields `model` and `model_args` of the new model. Missing fields take their values from
+        the finished audit.
     decide
         Axes that must have significant verdicts before askew stops adding images to a prompt. By
         default, a significant verdict on any axis is enough.
@@ -163,7 +163,7 @@ class PairedTrial:
         self._sizes = looks(most)
 
     def at(self, size: int) -> PairedSets | None:
-        """Return the pairs among the first `size` images; None if a model has no labeled image."""
+        """Return the pairs among the first `size` images; None if one model has no labeled image."""
         new, compared = self._sets
         parts = (new.picked(range(size)), compared.picked(range(size)))
         return paired_labels(parts, self._axis, self._instrument)
@@ -185,7 +185,7 @@ class PairedTrial:
 def paired_verdicts(
     plan: AuditPlan, observed: Observed, compared: Mapping[str, ObservedSet]
 ) -> tuple[PairedVerdict, ...]:
-    """Return the differences from the compared run, with verdicts; empty without a compared run.
+    """Return the differences from the compared run, with verdicts; empty if no run is compared.
 
     Parameters
     ----------

@@ -39,12 +39,12 @@ class AuditGathered(SurveyData):
     captioner : str or None
         Instrument whose answers become concepts. If None, no TIBET scores are computed.
     vectors : mapping of prompt to Vectors, or None
-        Embeddings of images and concepts. None without an embedder.
+        Embeddings of images and concepts. None if there is no embedder.
     sent : mapping of prompt to sequence of str or None
         For each image of the baseline set, the prompt that a server used instead of the given
         prompt.
     compared : mapping of prompt to ObservedSet
-        Labeled images of the compared run, keyed by prompt. Empty without a compared run.
+        Labeled images of the compared run, keyed by prompt. Empty if there is no compared run.
     baseline : JudgedShares or None
         Shares and verdicts of the baseline images if the axes were selected by verdicts; otherwise
         None.

@@ -541,7 +541,7 @@ def _concepts(axis: AxisScores) -> Iterator[b.Table]:
 
 
 def _second_axes(axis: AxisScores) -> Iterator[b.Block]:
-    """Yield a sentence and a table on other axes that change with the counterfactuals."""
+    """Yield a sentence and a table about other axes that change with the counterfactuals."""
     significant = {
         other: test.q for other, test in axis.second_tests.items() if test.q < SIGNIFICANCE_LEVEL
     }

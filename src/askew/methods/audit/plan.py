@@ -30,7 +30,7 @@ class AuditPlan(Plan):
     compared_run, compared_store : str
         Folder of a finished audit that ran this plan on another model, and the store of that audit.
         If these are given, the verdicts test whether the shares differ between the two models.
-        Empty without a comparison.
+        Empty if there is no comparison.
     compared_digest : str
         Digest of the finished audit's plan, weights and images.
     """

@@ -37,7 +37,7 @@ def observed_until_decided(
     plan, model, reader
         Plan of the run, its model, and the reader whose instruments label the images.
     compared
-        Labeled images of the compared run, keyed by prompt. Empty without a compared run.
+        Labeled images of the compared run, keyed by prompt. Empty if there is no compared run.
     """
     sizes = looks(plan.images)
     errors = calibrations(plan.prompts, reader.instruments)

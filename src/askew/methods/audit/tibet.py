@@ -461,8 +461,8 @@ def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
     """For each axis, compare the prompts that have this axis with the same values (section 5.2).
 
     Scores are debiased and averaged over prompts. Their intervals are Student's t intervals at
-    confidence `level`. For an axis with two values, the result also contains the difference between
-    the two scores in each prompt.
+    confidence level `level`. For an axis with two values, the result also contains the difference
+    between the two scores in each prompt.
     """
     shared: dict[tuple[str, tuple[str, ...]], dict[str, AxisScores]] = {}
     for entry in entries:

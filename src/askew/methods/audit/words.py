@@ -150,7 +150,7 @@ def _no_bias(
 
 
 def _axis_names(axes: Sequence[str]) -> str:
-    """Return the names of axes, with a single "perceived" if it applies to all of them."""
+    """Return the names of axes; "perceived" is written only once if it applies to all of them."""
     if all(reads_appearance(axis) for axis in axes):
         return f"perceived {listing([axis_label(axis) for axis in axes])}"
     return listing([perceived(axis) for axis in axes])
@@ -440,7 +440,8 @@ def by_mad(axis: AxisScores, even: bool = True) -> str:
     axis
         Scores of the axis.
     even
-        True if the reference of the axis is uniform. If False, equal similarities are not expected.
+        True if the reference of the axis is uniform. If the reference is not uniform, equal
+        similarities are not expected.
     """
     if isinstance(axis.mad, Missing):
         return f"MAD not measured – {reason(axis.mad)}."
@@ -537,8 +538,8 @@ CONCEPT_SCORES: tuple[Definition, ...] = (
     ),
     (
         "MAD",
-        "Difference between the CAS values of an axis. 0: the images are equally similar to all "
-        "counterfactual images. Concepts are taken from the answers to all questions, so MAD "
+        "Measure of how much the CAS values of an axis differ. 0: the images are equally similar to "
+        "all counterfactual images. Concepts are taken from the answers to all questions, so MAD "
         "depends on the questions about other axes too. The number is the score as defined in "
         "the paper. The dot in a plot is the bias-corrected estimate.",
     ),

@@ -81,7 +81,7 @@ class ClassesGathered(GatheredData):
 
 
 def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
-    """Obtain input images, and their denoising errors given the prompt of each class.
+    """Obtain input images and their denoising errors for each class prompt.
 
     Parameters
     ----------

@@ -340,8 +340,8 @@ def reading(first: str) -> b.Section:
         (
             "Association",
             f"Share of decisions for the {first} class, over all images of a group and all pairs "
-            "of classes. One half means no preference. The interval takes into account that "
-            "decisions about the same image are not independent.",
+            "of classes. A share of one half means no preference. The interval takes into "
+            "account that decisions about the same image are not independent.",
         ),
         (
             "Difference",

@@ -60,12 +60,12 @@ class EditReadings:
     occupations : mapping of id to answer
         Occupation shown in each image, keyed by image id.
     vectors : mapping of id to vector
-        Embeddings of the images. Empty without an embedder.
+        Embeddings of the images. Empty if there is no embedder.
     skin : mapping of (source id, edit id) to SkinChange
         Skin measurements before and after each edit, keyed by the ids of the input image and the
         edit.
     faces : mapping of id to ndarray or Missing
-        Aligned faces, each of shape (height, width, 3). Empty without a face detector.
+        Aligned faces, each of shape (height, width, 3). Empty if there is no face detector.
     mask : str
         Pixels that count as skin: "rule" or "geometry".
     """

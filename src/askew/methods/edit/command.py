@@ -69,7 +69,7 @@ def edit(
     images
         Number of input images per group. [default: 25]
     edit_args
-        Setting of the model that applies only to edits, such as guidance_scale=7.5.
+        Model setting that applies only to edits, such as guidance_scale=7.5.
     resize
         Crop input images to a square, and resize them to this width and height in pixels. By
         default, the images keep their size.

@@ -125,7 +125,7 @@ class Editing:
     coverage : Coverage
         Share of the images that the skin mask covers.
     average_face : FaceTone or None
-        Skin tone of average faces. None without a face detector.
+        Skin tone of average faces. None if there is no face detector.
     other_axes, other_floors : mapping of axis to Estimate or Missing
         Scores like `gender_change` and `floor`, but for the other axes.
     identity : Estimate or Missing

@@ -21,8 +21,8 @@ TERMS = (
     (
         "ITA",
         f"The individual typology angle: larger values mean lighter skin. The scheme {SCHEME} "
-        "(Chardon et al. 1991, with Del Bino and Bernerd 2013) calls skin very light above 55°, "
-        "light from 41° to 55°, intermediate from 28° to 41°, tan from 10° to 28°, brown from "
+        "(Chardon et al. 1991, with Del Bino and Bernerd 2013) classifies skin as very light above "
+        "55°, light from 41° to 55°, intermediate from 28° to 41°, tan from 10° to 28°, brown from "
         "−30° to 10°, and dark below −30°. The mask `rule`, which detects skin by its color, "
         "counts some walls and clothes as skin and misses very dark skin. Measuring only the "
         "cheeks of detected faces avoids both errors.",

@@ -48,7 +48,7 @@ class EditPlan(Plan):
     strengths : tuple of float
         Strengths of the edits, in (0, 1]. At strength 1, an edit keeps nothing of its input image.
     edit_args : mapping
-        Settings of the model that apply only to edits, in addition to its settings for generating
+        Model settings that apply only to edits, in addition to the model's settings for generating
         images.
     resize : int
         Width and height, in pixels, to which input images are cropped and resized. If 0, input
@@ -127,7 +127,7 @@ def plan_editing(
     landmarks : str, optional
         Face detector. By default, `studio` for images from the studio and `faces` for other images.
     edit_args : mapping, optional
-        Settings of the model that apply only to edits. The paper's settings are the defaults.
+        Model settings that apply only to edits. The paper's settings are the defaults.
     **settings : object
         Other fields of `EditPlan`.
 

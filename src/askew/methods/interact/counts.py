@@ -128,7 +128,7 @@ def count_answers(
 def _baseline_counts(
     sets: Sequence[ObservedSet], counts: Mapping[str, Counts]
 ) -> dict[str, Counts]:
-    """Return the counts of each axis in the baseline set, of shape (1, m).
+    """Return the counts of each axis in the baseline set, as arrays of shape (1, m).
 
     The result is empty if there is no baseline set.
     """
@@ -141,7 +141,7 @@ def _baseline_counts(
 def _counterfactual_counts(
     sets: Sequence[ObservedSet], counts: Mapping[str, Counts]
 ) -> dict[AxisPair, Counts]:
-    """Return the counts for each pair of a source and a target, of shape (1, K, m).
+    """Return the counts for each pair of a source and a target, as arrays of shape (1, K, m).
 
     Sources that have fewer than two counterfactual sets are omitted.
     """
@@ -167,7 +167,7 @@ def _counted_axis(
     errors: Counts | None,
     distance: str,
 ) -> tuple[GraphAxis, Counts]:
-    """Return an axis of the graph, and counts of shape (sets, m) of the answers about it."""
+    """Return an axis of the graph, and its answer counts as an array of shape (sets, m)."""
     known_errors = None
     if axis.values:
         values = axis.values
@@ -204,7 +204,7 @@ def _counted_axis(
 def _counted_concepts(
     axis: str, sets: Sequence[ObservedSet], instrument: str
 ) -> tuple[tuple[str, ...], Counts]:
-    """Return the concepts in open answers, and their counts of shape (sets, concepts)."""
+    """Return the concepts in open answers, and an array of their counts, (sets, concepts)."""
     answers = [_known_answers(observed, axis, instrument) for observed in sets]
     merged = merge_synonyms([_concepts_of(texts) for texts in answers])
     counts = np.array([(table.counts > 0).sum(axis=0) for table in merged], dtype=np.int64)

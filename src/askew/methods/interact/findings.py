@@ -375,7 +375,7 @@ class InteractionFindings(Head):
     validation : Validation or None
         Comparison with an actual mitigation; None if the run has no mitigation.
     shares_over_prompts : tuple of SharesOverPrompts
-        Shares in the images of all prompts together. Empty with one prompt.
+        Shares in the images of all prompts together. Empty if there is only one prompt.
     """
 
     plan: InteractionPlan

@@ -92,7 +92,7 @@ def _mitigated(
         texts = ", ".join(prompt.text for prompt in plan.prompts)
         raise UsageError(
             f"the runs given with --mitigated contain none of the prompts in this plan: {texts}. "
-            "Give runs with the same prompts"
+            "Use runs with the same prompts"
         )
     return mitigated
 

@@ -69,8 +69,8 @@ class EdgeRule:
     Attributes
     ----------
     name : "q" or "paper"
-        Whether `alpha` is compared with q or with p of the chi-squared test. The effect of an axis
-        on itself has no q, so p is used instead.
+        Quantity that is compared with `alpha`: q ("q"), or the p of the chi-squared test ("paper").
+        The effect of an axis on itself has no q, so p is used instead.
     alpha : float
         Level in (0, 1). The target depends on the source if q or p is below this level.
     least_sensitivity : float
@@ -239,9 +239,9 @@ def _tests(
 ) -> dict[AxisPair, ChiSquare | Missing]:
     """Test whether the target of each pair of axes depends on its source.
 
-    A permutation test draws more tables the nearer p is to the threshold. For q, the threshold is
-    the smallest level with which the Benjamini-Hochberg method compares p. Brief tests draw fewer
-    tables.
+    The closer p is to the threshold, the more tables a permutation test draws. If the rule compares
+    q, the threshold is the smallest level that the Benjamini-Hochberg method compares with p. Brief
+    tests draw fewer tables.
     """
     threshold = rule.alpha
     if rule.name == "q":

@@ -34,8 +34,8 @@ LIMIT = (
 SOURCE = (
     "BiasConnect (Chinchure et al., “BiasConnect: Investigating Bias Interactions in "
     "Text-to-Image Models”, 2025). For each axis, counterfactual prompts change one concept of "
-    "the prompt. Multiple-choice questions label every image. Images without a person are left "
-    "out."
+    "the prompt. Multiple-choice questions label every image. Images without a person are "
+    "excluded."
 )
 DEPENDENCE = (
     "Association (section 3.3)",
@@ -58,8 +58,8 @@ def guide(findings: InteractionFindings) -> b.Section:
     edge = (
         "Edge",
         "A pair of axes is an edge if labels on the second axis depend on the counterfactual "
-        f"prompt for the first: {rules(findings)}. An edge does not say whether the deviation "
-        "increases or decreases. An axis depends on itself by construction.",
+        f"prompt for the first: {rules(findings)}. An edge does not indicate whether the "
+        "deviation increases or decreases. An axis depends on itself by construction.",
     )
     distances = [f"{axis_label(axis.name)}: {DISTANCES[axis.distance]}" for axis in axes]
     return skeleton.reading(

@@ -107,7 +107,7 @@ def counts_of_run(
     entries
         Shares of the run.
     prompt
-        Prompt and axes to count.
+        Prompt, with the axes whose answers are counted.
     instrument
         VQA model whose labels are counted.
 

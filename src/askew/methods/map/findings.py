@@ -52,7 +52,7 @@ class ConceptPair:
     Attributes
     ----------
     prompt, model : str
-        Prompt and model from which the images were generated.
+        Prompt and model that were used to generate the images.
     a, b : str
         Concept, and word of the prompt.
     miou : Estimate or Missing
@@ -163,7 +163,7 @@ class Gradient:
     Attributes
     ----------
     prompt, model : str
-        Prompt and model from which the images were generated.
+        Prompt and model that were used to generate the images.
     b : str
         Word of the prompt.
     cosines : mapping of str to float
@@ -189,7 +189,7 @@ class MaskAccuracy:
     Attributes
     ----------
     prompt, model, word : str
-        Prompt and model from which the images were generated, and the word.
+        Prompt and model that were used to generate the images, and the word.
     tau : float
         Threshold, from 0 to 100.
     mask_accuracy : Estimate or Missing

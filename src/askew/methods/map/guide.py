@@ -27,7 +27,7 @@ CHANCE = (
 LIMIT = (
     "Overlap means that the model attends to two words in the same place. In an image of a "
     "single person, a word for the person and a word for the person's appearance always overlap. "
-    "Overlap alone is therefore no evidence of an unfair association."
+    "Overlap alone is therefore not evidence of an unfair association."
 )
 SOURCE = (
     "BiasMap (Chakraborty et al., “BiasMap: Can Cross-Attention Uncover Hidden Social Biases?”). "

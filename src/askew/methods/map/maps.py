@@ -31,7 +31,7 @@ class PairMaps:
     Attributes
     ----------
     model, prompt : str
-        Model and prompt from which the images were generated.
+        Model and prompt that were used to generate the images.
     a, b : str
         Concept, and word of the prompt.
     layers : mapping of str to array, (2, images, h, w)

@@ -24,7 +24,7 @@ PROFESSIONS = tuple(
     "architect artist athlete cashier chef doctor driver engineer firefighter journalist "
     "lawyer mechanic musician nurse officer pilot scientist teacher waiter worker".split()
 )
-"""Professions of the paper's tables 3 to 6."""
+"""Professions in tables 3 to 6 of the paper."""
 
 AXES: Mapping[str, str] = {"race": "ethnicity", "sex": "gender"}
 """Names of the axes of concepts, for concepts that have a different name from their axis."""

@@ -233,7 +233,7 @@ def gradient(
     Parameters
     ----------
     model, prompt
-        Model and prompt from which the images were generated.
+        Model and prompt that were used to generate the images.
     against
         Word of the prompt.
     cosines

@@ -248,7 +248,7 @@ class BiasObjective(Objective):
 
     @property
     def _needed(self) -> int:
-        """Minimum number of variations for a score."""
+        """Minimum number of variations that a score needs."""
         return max(2, enough(self.planned))
 
     def read(self, prompt: str, seed: int) -> Alignment | Missing:

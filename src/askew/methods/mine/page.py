@@ -240,7 +240,7 @@ class MineView:
         return b.Details("Origin and variations", (b.Paragraph(f"{origin}."), variations))
 
     def words(self) -> Iterator[b.Block]:
-        """Yield a sentence and charts on the words that change shares most clearly."""
+        """Yield a sentence and charts about the words that change shares most clearly."""
         effects = self.findings.minethegap.words
         if not effects:
             return

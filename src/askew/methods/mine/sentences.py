@@ -104,7 +104,7 @@ def _answer_eq1(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[st
 def _answer_loss(findings: MineFindings, first: BestPrompt) -> str:
     verb = "have the lowest value of"
     if findings.plan.objective.startswith(COLOR):
-        verb = "come nearest to"
+        verb = "come closest to"
     section = findings.minethegap
     loss = _with_interval(first.held_out_score)
     return (
@@ -264,8 +264,7 @@ def terms(plan: ScoredPlan) -> list[skeleton.Named]:
             "of both similarities, divided by the mean of all similarities. A lower score means "
             "more bias. The score depends on the embedder and on the numbers of images and "
             "variations. The score measures whether a detail occurs, but not how often. Prompts "
-            "with more details have "
-            f"lower scores.{unit}",
+            f"with more details have lower scores.{unit}",
         ),
         (
             "Chance",

@@ -208,7 +208,7 @@ class DeviationModel:
         return Prediction(axes=axes, overall=overall)
 
     def mean_sensitivities(self) -> dict[str, float]:
-        """Return each candidate's mean Intersectional Sensitivity, bias-corrected.
+        """Return each candidate's bias-corrected mean Intersectional Sensitivity.
 
         The mean is taken over all axes, weighted by the priorities, and over all prompts.
         """

@@ -37,7 +37,7 @@ class AxisChange:
     by_others : mapping of instrument to Estimate or Missing
         `change`, computed from the labels of each of the other instruments.
     predicted : Estimate, Missing or None
-        Deviation under the policy, as predicted from the planning images. None without a policy.
+        Deviation under the policy, as predicted from the planning images. None if there is no policy.
     followed : Estimate, Missing or None
         Share of images whose label is the value that the technique requested. None without
         requests.
@@ -262,7 +262,7 @@ class MitigationFindings(Head):
     mitigations : mapping of technique to str
         Content of each technique's mitigation file.
     shares_over_prompts : tuple of SharesOverPrompts
-        Shares pooled over the images of all prompts. Empty with one prompt.
+        Shares pooled over the images of all prompts. Empty if there is only one prompt.
     """
 
     plan: MitigationPlan

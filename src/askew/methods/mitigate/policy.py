@@ -36,7 +36,7 @@ MOST_ROUNDS = 2
 """Maximum number of rounds in which images are generated from the prompts of a policy."""
 
 WORTHWHILE_CHANGE = 0.01
-"""Minimum change in the total deviation that causes another round."""
+"""Minimum change in the total deviation that triggers another round."""
 
 COST_OF_STATEMENT = 0.002
 """Penalty for each stated value, in units of deviation, because longer prompts are followed less
