@@ -96,7 +96,7 @@ __all__ = sorted({"__version__", *MODULES, *COMMANDS})
 
 
 def __getattr__(name: str) -> object:
-    """Import the object behind a public name at its first use, so that `import askew` is quick."""
+    """Import the object behind a public name on first use, so that `import askew` is fast."""
     if name == "__version__":
         return version("askew")
     if name in COMMANDS:

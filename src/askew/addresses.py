@@ -79,7 +79,7 @@ def _secret_part(address: str) -> str:
 
 
 def shown(address: str) -> str:
-    """Return an address for display, without the credentials, query string and fragment."""
+    """Return an address for display, excluding credentials, query string and fragment."""
     start = address.find("//") + 2 if "//" in address else 0
     rest = address[start:]
     if "@" in rest:

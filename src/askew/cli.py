@@ -198,7 +198,7 @@ def help_text(documentation: str) -> str:
 
 
 def _call(arguments: Sequence[str]) -> None:
-    """Call the command named in the arguments, and print its result."""
+    """Call the command that the arguments name, and print its result."""
     from cyclopts import CycloptsError
 
     if arguments[0] == "runs" and arguments[1:2] not in (["list"], ["rm"], ["--help"], ["-h"]):

@@ -43,7 +43,7 @@ class Condition:
     where : str, optional
         Axis, group or other name that selects estimates. None selects all estimates.
     score, field : str
-        Name of the score, and name of the field that is compared.
+        Names of the score and of the field that is compared.
     operator : str
         Comparison operator, which is a key of `OPERATORS`.
     number : float

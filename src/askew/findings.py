@@ -1,4 +1,4 @@
-"""Findings of a run (records of estimates), functions that visit the estimates, and results.json.
+"""Findings of a run (records of estimates), functions to visit the estimates, and results.json.
 
 `results.json` contains exactly the findings of a method. Reading it back validates it.
 """
@@ -254,9 +254,9 @@ class Head(ExtensibleRecord):
     version
         Version of the method's code.
     plan, plan_hash
-        The plan, and the hash of the plan.
+        The plan and its hash.
     environment
-        Machine on which the run took place, and time of the run.
+        Machine and time of the run.
     warnings
         Warnings about the findings.
     model

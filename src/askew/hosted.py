@@ -80,7 +80,7 @@ def check_concurrency(concurrency: int) -> None:
 
 
 def revision_or_month(revision: str) -> str:
-    """Return a hosted model's revision; if it is empty, the current month, such as 2026-11."""
+    """Return a hosted model's revision, or the current month (as in 2026-11) if it is empty."""
     return str(revision) or f"{datetime.now(UTC):%Y-%m}"
 
 

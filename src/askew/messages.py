@@ -10,7 +10,7 @@ _LISTENER: ContextVar[Callable[[str], object]] = ContextVar(
 
 
 def report_message(sentence: str) -> None:
-    """Report a sentence about the work, for example that a server requests a pause."""
+    """Report a sentence about the work, for example if a server requests a pause."""
     _LISTENER.get()(sentence)
 
 
@@ -18,8 +18,8 @@ def report_message(sentence: str) -> None:
 def message_listener(listener: Callable[[str], object] | None) -> Iterator[None]:
     """Call `listener` with each sentence that is reported inside the `with` block.
 
-    If `listener` is None, sentences are ignored. Another thread reports to the listener only if the
-    thread runs in a copy of this context.
+    If `listener` is None, sentences are ignored. Messages from another thread reach the listener
+    only if the thread runs in a copy of this context.
     """
     token = _LISTENER.set(listener or (lambda sentence: None))
     try:

@@ -1,4 +1,4 @@
-"""Methods, each of which consists of one folder and one entry point in `askew.methods`.
+"""Methods. Each method consists of one folder and one entry point in `askew.methods`.
 
 The record `Method` contains everything that the command line, Python and the web app need to know
 about a method.
@@ -65,7 +65,7 @@ TOLERATED_SHARE = 0.03
 """Share of missing images above which askew warns."""
 
 DIFFERENCE_LEVEL = 0.01
-"""Corrected p-value below which askew warns that a set is missing more images than other sets."""
+"""Corrected p-value below which askew warns that a set is missing more images than others."""
 
 LARGEST_LIST = 5
 """Maximum number of image sets that a warning lists."""
@@ -96,8 +96,8 @@ class Method(Generic[P, G, F, R_co]):
     page
         Function that returns the content of the report.
     result
-        Class of the result in Python. A subclass of `Result` may add shortcuts to the method's
-        scores.
+        Python class of the result. A subclass of `Result` may add shortcuts for accessing the
+        method's scores.
     version
         Version of the method. The number increases whenever a change makes the same plan and images
         yield different results. Finished runs are then scored again.
@@ -172,7 +172,7 @@ class Method(Generic[P, G, F, R_co]):
             return self.run(chosen, **chosen_options)
 
     def run(self, plan: P, **options: Unpack[RunOptions]) -> R_co:
-        """Carry out a plan, or the rest of an interrupted plan.
+        """Carry out a plan, or the remaining work of an interrupted plan.
 
         With `dry_run`, only count the work, and return a `CountingRun`. With `shard`, generate one
         share of the images, and return a `ShareReport`.
@@ -315,7 +315,7 @@ class Method(Generic[P, G, F, R_co]):
             return scored if self._would_repeat(plan, scored, counted) else None
 
     def _would_repeat(self, plan: P, scored: F, counted: CountingRun) -> bool:
-        """Check that no work is left, and that the model and the instruments have not changed."""
+        """Check that no work remains, and that the model and the instruments have not changed."""
         gathered = self.gather(plan, counted)
         if (gathered.model, gathered.instruments) != (scored.model, scored.instruments):
             return False

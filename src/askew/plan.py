@@ -103,7 +103,7 @@ class QuestionPlan(PlanPart):
 
 
 class AxisPlan(PlanPart):
-    """An axis of a prompt, with its questions and one counterfactual prompt per value.
+    """An axis of a prompt, with the axis's questions and one counterfactual prompt per value.
 
     Attributes
     ----------
@@ -275,7 +275,7 @@ class Plan(RunPlan):
         return self
 
     def deciding(self) -> dict[str, object]:
-        """Return the fields that determine the results, without server addresses."""
+        """Return the fields that determine the results, excluding server addresses."""
         return super().deciding() | {"vqa_args": deciding_settings(self.vqa_args)}
 
     def texts(self) -> list[str]:

@@ -1,6 +1,6 @@
 """Presets: named combinations of a model, its settings and instruments.
 
-This module reads askew's presets and merges a preset with the fields that a user chose.
+This module reads askew's presets, and merges a preset with the fields that a user chooses.
 """
 
 import tomllib

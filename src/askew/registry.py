@@ -96,7 +96,7 @@ DTYPE_OPTIONS = {
     "vqa": ", or state --vqa-arg dtype=float32",
     "embedder": ", or state --embedder-arg dtype=float32",
 }
-"""Advice on how to choose a network's number format (dtype), keyed by kind of provider."""
+"""Advice on choosing a network's number format (dtype), keyed by kind of provider."""
 
 
 def deciding_facts(loaded: object) -> dict[str, str]:
@@ -148,7 +148,7 @@ def model(string: str, **settings: object) -> Model | Collection:
 
 
 def opens_slowly(string: str) -> bool:
-    """Check whether a model takes seconds to open.
+    """Check whether opening a model takes several seconds.
 
     A provider's module declares this with `OPENS_SLOWLY = True`. The model is not opened.
     """

@@ -221,7 +221,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A dimension of bias, with the questions that determine its value for an image.
+    """A dimension of bias, with the questions that determine an image's value on this dimension.
 
     If an axis has a single question, the answer is the value. If an axis has several yes/no
     questions, they concern `values[1:]`, in this order, and the first "yes" determines the value.
@@ -319,7 +319,7 @@ class Estimate:
     interval : str, optional
         Method that computed the interval.
     n, missing : int
-        Number of images with an answer, and number of images without an answer.
+        Numbers of images with and without an answer.
     null : float, optional
         Mean of the score for sets of n images if there is no bias; None if this mean is not defined
         for the score.

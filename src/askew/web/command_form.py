@@ -27,7 +27,7 @@ PROMPTS = "prompts"
 OMITTED = frozenset(
     "plan save_plan run store json progress engine stop dry_run log packs shard options".split()
 )
-"""Parameters without a form field, because the app sets them or a browser has no use for them."""
+"""Parameters that have no form field, because the app sets them or a browser cannot use them."""
 
 FIRST = ("model", "preset", "groups")
 """Options on the first page of the form, in addition to the prompts."""

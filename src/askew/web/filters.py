@@ -24,7 +24,7 @@ NAMED = "name:"
 """Prefix for values of the filter `set` that select all image sets with a given name."""
 
 DEPENDENT_ON_AXIS = ("disagreement", "unlabeled")
-"""Values of the filter `show` that depend on the filter's axis."""
+"""Values of the filter `show` whose meaning depends on the filter's axis."""
 
 
 @dataclass(frozen=True, slots=True)

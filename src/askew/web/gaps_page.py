@@ -1,7 +1,7 @@
 """Page that suggests what to examine next in a run.
 
-The page lists axes that the prompts leave open, axes without counterfactual images, and small
-groups.
+The page lists axes that the prompts leave unspecified, axes without counterfactual images, and
+small groups.
 """
 
 import shlex
@@ -69,9 +69,9 @@ def _section(title: str, suggestions: Iterator[GapProposal]) -> Markup:
 
 
 def open_axes(run: OpenedRun, prompts: Sequence[PromptPlan]) -> Iterator[GapProposal]:
-    """Yield a suggestion for each prompt that leaves open an axis that is not in the plan.
+    """Yield a suggestion for each prompt that leaves an unplanned axis unspecified.
 
-    The lexicon determines which axes a prompt leaves open.
+    The lexicon determines which axes a prompt leaves unspecified.
     """
     writer = registry.writer("lexicon")
     for prompt in prompts:
@@ -99,7 +99,7 @@ def without_counterfactuals(run: OpenedRun, prompts: Sequence[PromptPlan]) -> It
 
 
 def small_groups(run: OpenedRun) -> Iterator[GapProposal]:
-    """Yield a suggestion for each image set and axis, if some values have only a few images."""
+    """Yield a suggestion for each image set and axis with only a few images of some values."""
     findings = run.result.findings
     if not isinstance(findings, AuditFindings):
         return

@@ -63,7 +63,7 @@ ENTERED = (
     '<meta http-equiv="refresh" content="0; url=/"></head><body><p><a href="/">Open askew</a></p>'
     "</body></html>"
 )
-"""Response to a request with the one-time token.
+"""Response to a request that contains the one-time token.
 
 The response is a page and not a redirect, because browsers send a SameSite=Strict cookie only with
 requests that start from a page of the app.
@@ -247,9 +247,9 @@ def _user() -> int:
 
 
 def with_headers(send: Send, added: Headers) -> Send:
-    """Wrap a function that sends responses, so that it adds headers to all responses.
+    """Wrap a function that sends responses so that it adds headers to each response.
 
-    A response without a cache policy also gets a header that forbids browsers from storing the
+    A response without a cache policy also gets a header that prevents browsers from storing the
     response.
 
     Parameters

@@ -120,7 +120,7 @@ class RunIndex:
     def scan(self) -> list[Path]:
         """Detect new, changed and removed run folders.
 
-        Return the folders that must still be read.
+        Return the run folders that have not been read yet.
         """
         return self.write(self._scan)
 
@@ -362,7 +362,7 @@ def _unread(folder: Path) -> RunFacts:
 
 
 def _size_and_time(folder: Path) -> tuple[int, float]:
-    """Return the total size in bytes of a run's files, and the time of the last change."""
+    """Return the total size of a run's files in bytes, and the time of the last change."""
     try:
         statuses = [file.lstat() for file in run_files(folder)]
     except OSError:
@@ -372,7 +372,7 @@ def _size_and_time(folder: Path) -> tuple[int, float]:
 
 
 def _is_run(folder: Path) -> bool:
-    """Check that a folder contains a plan, is not a link, and has a path that is valid Unicode."""
+    """Check that a folder contains a plan, is not a link, and has a valid Unicode path."""
     try:
         str(folder).encode()
         return not folder.is_symlink() and (folder / PLAN_FILE).exists()

@@ -33,7 +33,13 @@ class Indexer:
             self._thread.join(10)
 
     def refresh(self) -> int:
-        """Detect new and changed run folders. Return the number of runs that must still be read."""
+        """Detect new and changed run folders.
+
+        Returns
+        -------
+        int
+            Number of runs that have not been read yet.
+        """
         unread = self._index.scan()
         if unread:
             self._wanted.set()

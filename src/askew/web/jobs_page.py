@@ -108,7 +108,7 @@ def _left_on_disk(site: Site) -> str:
 
 
 def _stage(event: Event) -> Markup:
-    """Return a stage's progress bar, with the numbers of finished tasks and of all tasks."""
+    """Return a stage's progress bar, with the number of finished tasks and the total."""
     name = LABELS[event.stage] if event.stage in LABELS else str(event.stage)
     text = f"{name}: {words.shorten(event.name, 60)}, {event.done:,} of {event.total:,}"
     if event.kind == "batch" and event.eta is not None:

@@ -229,7 +229,7 @@ PREVIEWED = frozenset(
         "offload",
     )
 )
-"""Options that a preview copies from the run, so that it generates the same images."""
+"""Options that a preview copies from the run so that the preview generates the same images."""
 
 
 def arguments_of(site: Site, chosen: CommandForm, sent: SentForm, identity: str) -> list[str]:

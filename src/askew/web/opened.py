@@ -59,7 +59,7 @@ class OpenedRun:
 
     @property
     def has_shares(self) -> bool:
-        """True if the run has shares, which the user's label corrections can change."""
+        """True if the run has shares that the user's label corrections can change."""
         return isinstance(self.result, AuditResult)
 
     def page(self, annotations: Annotations, *, with_corrections: bool = True) -> Page:

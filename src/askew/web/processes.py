@@ -1,4 +1,4 @@
-"""Functions that start, stop and recognize the processes of jobs, even after an app restart."""
+"""Functions that start, stop and recognize the processes of jobs, even after the app restarts."""
 
 import os
 import signal

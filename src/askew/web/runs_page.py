@@ -34,7 +34,7 @@ ORDER_NAMES = {
 }
 
 REFRESH = 2
-"""Time in seconds after which the browser reloads the list while runs are still being read."""
+"""Time in seconds after which the browser reloads the list while askew is still reading runs."""
 
 
 def runs_page(site: Site, request: HTTPRequest) -> Response:

@@ -98,9 +98,9 @@ def home_of(folders: Sequence[Path]) -> Path:
 def show_in_browser(address: str) -> None:
     """Open an address in the user's browser.
 
-    The address contains a secret, and other users of the machine can see the arguments of a
-    process. The browser therefore opens a file that only this user can read and that redirects to
-    the address.
+    The address contains a secret, and other users of the machine can see the command-line arguments
+    of a process. The browser therefore opens a file that only this user can read and that redirects
+    to the address.
     """
     with suppress(OSError, webbrowser.Error):
         folder = Path(tempfile.mkdtemp(prefix="askew-"))

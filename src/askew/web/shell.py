@@ -16,7 +16,7 @@ AREAS = {"runs": ("/", "Runs"), "new": ("/new", "New run"), "jobs": ("/jobs", "J
 
 
 def style_sheet() -> str:
-    """Return the style sheet for all pages, which extends the style sheet of reports."""
+    """Return the style sheet for all pages. It extends the style sheet of reports."""
     additions = resources.files("askew.web").joinpath("app.css").read_text(encoding="utf-8")
     return f"{html.style()}\n{additions}"
 

@@ -1,4 +1,4 @@
-"""Findings on input images: the group check, and neutrality."""
+"""Findings about input images: the group check, and neutrality."""
 
 from collections.abc import Mapping
 from typing import Annotated

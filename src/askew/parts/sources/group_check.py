@@ -36,7 +36,7 @@ APPEARANCE_AXES = ("gender", "age", "ethnicity", "body_type", "disability")
 """Axes on which images are labeled if a group's name states one of the axis's values."""
 
 ADDITIONAL = ""
-"""Key under which `axis_values` returns the answers to an additional question."""
+"""Key under which `axis_values` returns the answers to the last additional question."""
 
 LabelsByAxis = dict[str, dict[str, Answer]]
 """Labels, keyed by axis and then by image id."""
@@ -56,8 +56,8 @@ def checked_pictures(
     Images are replaced only if an instrument labels them.
 
     A generated image that shows another group is replaced with an extra image that shows the right
-    group or, if none is left, with `Missing`. If the images were given, all of them are kept. askew
-    adds a warning to the run if too few images show a group.
+    group or, if none is left, with `Missing`. If the user supplied the images, all of them are
+    kept. askew adds a warning to the run if too few images show a group.
 
     Returns
     -------
@@ -116,13 +116,13 @@ def axis_values(
     pictures: Sequence[Outcome],
     also: Callable[[VQA], Sequence[Question]] = lambda vqa: (),
 ) -> LabelsByAxis:
-    """Label all images; on each axis, the first instrument that labels any image is used.
+    """Label all images; for each axis, use the first instrument that labels any image.
 
     Parameters
     ----------
     also
-        Function that returns further questions for an instrument. The answers to the last of these
-        questions are returned under the key `ADDITIONAL`.
+        Function that returns additional questions for an instrument. The answers to the last
+        additional question are returned under the key `ADDITIONAL`.
     """
     labels: LabelsByAxis = {}
     questions = [question for axis in axes for question in axis.questions]
@@ -191,7 +191,7 @@ class GroupPool:
         return all(verdicts) if verdicts else None
 
     def lacking(self) -> int:
-        """Return how many more images that show the group are needed."""
+        """Return the number of additional images of the group that are needed."""
         verdicts = [self.shows(picture) for picture in self.pictures]
         wrong = verdicts[: self.images].count(False)
         in_reserve = verdicts[self.images :].count(True)

@@ -86,7 +86,7 @@ def neutrality_warnings(entries: Sequence[Neutrality]) -> list[str]:
 
 
 def _most_frequent_target(entry: Neutrality) -> str:
-    """Return the target that most images show."""
+    """Return the target shown by the largest share of images."""
     shares = {
         target: estimate.value
         for target, estimate in entry.targets.items()

@@ -64,7 +64,7 @@ class RaterAgreement:
     Attributes
     ----------
     axis, instrument : str
-        Axis, and instrument that returns the majority label of the raters.
+        Axis, and the instrument that returns the majority label of the raters.
     raters : tuple of str
         Names of the raters.
     coefficient : str
@@ -189,7 +189,7 @@ def _shares_of_votes(labels: Iterable[Sequence[Answer]], values: Sequence[str]) 
 
 
 def agreement_table(entries: Sequence[RaterAgreement]) -> b.Table:
-    """Return a table with the agreement, images without a majority, and shares for each axis."""
+    """Return a table of each axis's agreement, images without a majority, and shares."""
     rows: list[tuple[b.Content, ...]] = []
     for entry in entries:
         shares = [f"{percent(share)} {value}" for value, share in entry.shares_of_votes.items()]

@@ -198,7 +198,7 @@ def _charts(entries: Sequence[SetShares], set_order: Sequence[str], link: Link) 
 def _charts_by_axis(
     entries: Sequence[SetShares], set_order: Sequence[str], link: Link
 ) -> Iterator[b.Block]:
-    """Yield a chart for each axis, starting with the axis on which most sets are biased."""
+    """Yield a chart for each axis, starting with the axis on which the most sets are biased."""
     by_axis: dict[str, list[SetShares]] = {}
     for entry in entries:
         by_axis.setdefault(entry.axis, []).append(entry)
@@ -299,7 +299,7 @@ def numbers(entry: SetShares) -> b.IntervalChart:
 
 
 def _missing_row(entry: SetShares, more: int) -> list[b.IntervalRow]:
-    """Return a row with the share of images without a label, or nothing if all are labeled.
+    """Return a row with the share of unlabeled images, or nothing if all images are labeled.
 
     Parameters
     ----------
@@ -383,7 +383,7 @@ def labelers(entries: Sequence[Confusion], level: float) -> b.Table:
     Parameters
     ----------
     entries
-        Comparisons of labels from all instruments with true values.
+        Comparisons between each instrument's labels and the true values.
     level
         Confidence level of the intervals, in (0, 1).
     """

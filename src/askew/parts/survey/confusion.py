@@ -23,7 +23,7 @@ class Confusion:
     Attributes
     ----------
     axis, instrument : str
-        Axis of the labels, and instrument that assigned them.
+        Axis of the labels, and the instrument that assigned the labels.
     truth : str
         Instrument whose labels are the true values. These are human labels.
     values : tuple of str
@@ -83,7 +83,7 @@ def confusion(sets: Iterable[ObservedSet], axis: Axis, instrument: str, truth: s
 def _pairs(
     sets: Iterable[ObservedSet], axis: Axis, instrument: str, truth: str
 ) -> dict[tuple[str, str], int]:
-    """Count pairs of a true value and a label (or a reason why the label is missing)."""
+    """Count the pairs of true value and label (or reason why the label is missing)."""
     pairs: Counter[tuple[str, str]] = Counter()
     for observed in sets:
         true_values = observed.values[truth][axis.name]

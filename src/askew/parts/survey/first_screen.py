@@ -95,7 +95,7 @@ def label_column(
     media, image_set, entry
         Run that contains the images, image set, and shares of the set on an axis.
     label, note
-        Name of the set, and small text after the name.
+        Name of the set, and the small text after the name.
     most
         Number of images. By default, all images of a small set, or the first images of a larger
         set.

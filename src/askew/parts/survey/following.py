@@ -40,7 +40,7 @@ WARNED: Mapping[Verdict, str] = {
 
 @record
 class Following:
-    """Comparison of the labels of a prompt's images with the values that mitigations request.
+    """Comparison between the labels of a prompt's images and the values requested by mitigations.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ def targets_of(model: object) -> Targets:
 def following_of_plan(
     plan: Plan, model: object, observed: Mapping[str, Sequence[ObservedSet]]
 ) -> tuple[Following, ...]:
-    """Compare the labels of all prompts' baseline images with the values that mitigations request.
+    """Compare the labels of all prompts' baseline images with the values requested by mitigations.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ def _tables(
 
 
 def _count(observed: ObservedSet, instrument: str, axis: str) -> MissingCount:
-    """Count the missing and the requested labels for the existing images of a set."""
+    """Count the requested labels and the missing labels for the existing images of a set."""
     labels = [
         label
         for picture, label in zip(observed.pictures, observed.values[instrument][axis], strict=True)
@@ -116,7 +116,7 @@ def _count(observed: ObservedSet, instrument: str, axis: str) -> MissingCount:
 
 
 def _tables_of_people(confusions: Iterable[Confusion]) -> Iterator[CountsOfSets]:
-    """Yield tables that count an instrument's missing labels for each human label."""
+    """Yield tables that count an instrument's missing labels separately for each human label."""
     for entry in confusions:
         counts = {}
         for value, row in zip(entry.values, entry.counts, strict=True):

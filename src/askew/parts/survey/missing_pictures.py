@@ -21,7 +21,7 @@ from askew.types import Missing, is_copy, record
 
 @record
 class MissingCount:
-    """Number of missing images, and number of planned images."""
+    """Numbers of missing and planned images."""
 
     missing: int
     planned: int

@@ -69,7 +69,7 @@ class ObservedSet:
         return missing_items(named)
 
     def picked(self, places: Iterable[int]) -> Self:
-        """Return the set, reduced to the images at the given positions and their labels."""
+        """Return a set that contains only the images at the given positions and their labels."""
         chosen = list(places)
         values = {}
         for instrument, by_axis in self.values.items():
@@ -167,7 +167,7 @@ def tally_missing(answers: Iterable[object]) -> dict[MissingReason, int]:
 def why_missing(
     sets: Iterable[ObservedSet], instrument: str, axis: Axis, detail: str = ""
 ) -> Missing:
-    """Return a Missing with the most frequent reason for missing labels on an axis."""
+    """Return a `Missing` with the most frequent reason why labels on an axis are missing."""
     reasons: Counter[MissingReason] = Counter()
     for observed in sets:
         reasons.update(observed.missing(instrument, axis))

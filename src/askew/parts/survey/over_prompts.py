@@ -44,9 +44,9 @@ class SharesOverPrompts(SetShares):
     prompts : int
         Number of prompts with labeled images.
     independent_images : int
-        Effective sample size: number of independent images that would have the same sampling error.
-        This number is smaller than the number of images if the shares differ between prompts more
-        than expected by chance.
+        Effective sample size: the number of independent images that would yield the same sampling
+        error. This number is smaller than the number of images if the shares differ between prompts
+        more than expected by chance.
     """
 
     prompts: int = 0
@@ -209,7 +209,7 @@ def differences_over_prompts(
 def _pairs(
     first: Sequence[SetShares], second: Sequence[SetShares]
 ) -> list[tuple[SetShares, SetShares]]:
-    """Return pairs of entries from two conditions that have the same prompt and values."""
+    """Return pairs of entries with the same prompt and values, one from each condition."""
     others = {entry.prompt: entry for entry in second}
     pairs = []
     for entry in first:

@@ -55,14 +55,14 @@ UNKNOWN_AXIS = Missing("not_asked", "the lexicon has no words for this axis")
 
 @record
 class Rewriting:
-    """Comparison of the labels of images from the given prompt and images from rewritten prompts.
+    """Comparison between labels of images from the given prompt and from rewritten prompts.
 
     Attributes
     ----------
     prompt, axis, instrument : str
         Given prompt, axis, and the instrument that labels the images.
     rewritten, verbatim : int
-        Number of images from rewritten prompts, and number of images from the given prompt.
+        Numbers of images from rewritten prompts and from the given prompt.
     asked : tuple of str
         Values of the axis that are stated in the given prompt.
     added : mapping of value to int
@@ -122,7 +122,7 @@ class ServerImages:
 
     @property
     def _made(self) -> list[int]:
-        """Positions of images that exist and are not the same as an earlier image."""
+        """Positions of existing images that do not repeat an earlier image."""
         pictures = self.observed.pictures
         return [place for place, picture in enumerate(pictures) if isinstance(picture, Picture)]
 
@@ -135,7 +135,7 @@ class ServerImages:
 def rewriting(
     plan: Plan, sent: SentPrompts, observed: Mapping[str, Sequence[ObservedSet]]
 ) -> tuple[Rewriting, ...]:
-    """Compare the images of given and rewritten prompts on each axis.
+    """Compare images from the given prompts with images from rewritten prompts, on each axis.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def verdict_with_q(entry: SetShares) -> str:
 
 
 def _not_significant(entry: SetShares) -> str:
-    """Return a text for the verdict on a set whose deviation is not significant.
+    """Return the text of the verdict on a set whose deviation is not significant.
 
     The text explains why an interval may seem to disagree with the verdict.
     """
@@ -86,7 +86,7 @@ def _correction(entry: SetShares) -> str:
 
 
 def not_significant(tests: int, q: str) -> str:
-    """Return a text for the verdict of a test that is not significant in its family of tests.
+    """Return the text of the verdict if a test is not significant in its family of tests.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def _verdict_with_q(entry: SetShares) -> str:
 
 
 def _labeled_images(entry: SetShares) -> str:
-    """Return a phrase with the number of labeled images, such as "48 images of 12 prompts"."""
+    """Return a phrase that counts the labeled images, such as "48 images of 12 prompts"."""
     labeled = sum(entry.counts.values())
     images = plural(labeled, "image")
     if not isinstance(entry, SharesOverPrompts):

@@ -113,10 +113,10 @@ def over_all_looks(score: Estimate, level: float, p: float | None) -> Estimate:
     Parameters
     ----------
     score
-        Estimate at the last look. The estimate's interval has the confidence level that a single
-        look needs.
+        Estimate at the last look. The confidence level of its interval is the level that this look
+        needs so that all intervals together reach `level`.
     level
-        Confidence level of the intervals for all looks together.
+        Joint confidence level of the intervals at all looks.
     p
         p-value that allows for all looks; None if the score is not tested.
     """
@@ -132,14 +132,14 @@ def sequential_entry(
     known_errors: Counts | None,
     most: int,
 ) -> SetShares:
-    """Return a set's shares on an axis, with a p and intervals that allow for all looks.
+    """Return a set's shares on an axis, with a p-value and intervals that allow for all looks.
 
     Parameters
     ----------
     observed
         Images that existed when askew stopped adding images, and their labels.
     axis, prompt
-        Axis, and prompt of the images.
+        Axis and prompt of the images.
     scoring
         Settings for the statistics. Settings of the scores. The confidence level of the intervals
         applies to all looks together.

@@ -84,7 +84,7 @@ class SetShares:
     Attributes
     ----------
     prompt, axis, instrument : str
-        Prompt of the set, axis, and instrument that assigned the labels.
+        Prompt of the set, axis of the labels, and instrument that assigned the labels.
     set : str
         "initial", or "AXIS: VALUE" of a counterfactual or condition.
     reference : mapping of value to float
@@ -166,7 +166,7 @@ class SharesDifference:
     Attributes
     ----------
     prompt, axis, instrument : str
-        Prompt of both sets, axis, and instrument that assigned the labels.
+        Prompt of both sets, axis of the labels, and instrument that assigned the labels.
     sets : tuple of str
         Names of the first and the second set.
     shares : mapping of value to Estimate or Missing
@@ -239,7 +239,7 @@ def shares(
 def _estimated(
     unlabeled: SetShares, axis: Axis, counts: Counts, scoring: Scoring, known_errors: Counts | None
 ) -> SetShares:
-    """Return the record of a set, with estimates of the set's shares and deviations."""
+    """Return the record of a set, which contains estimates of its shares and deviations."""
     missing = sum(unlabeled.missing.values())
     place = (unlabeled.prompt, unlabeled.set, unlabeled.axis, unlabeled.instrument)
     rng = scoring.rng(*place, "shares")

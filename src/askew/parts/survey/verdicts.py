@@ -238,12 +238,12 @@ def _with_q_values(entries: Sequence[SetShares], known_errors: Errors) -> list[S
 
 
 def _worst_case_p(verdict: Verdict) -> float:
-    """Return the larger of two p-values: for the labeled images, and for the worst case."""
+    """Return the p-value for the labeled images or for the worst case, whichever is larger."""
     return max(verdict.p, verdict.worst_case_p or 0.0)
 
 
 def _corrected(p_values: Mapping[int, float], entries: int) -> list[float]:
-    """Return the q-values of a family, keyed by position; 1 for entries without a test."""
+    """Return the q-values of a family of tests, keyed by position; 1 for entries without a test."""
     q_values = [1.0] * entries
     corrected = benjamini_hochberg([*p_values.values()]).tolist()
     for place, q in zip(p_values, corrected, strict=True):
@@ -322,7 +322,7 @@ def is_biased(entry: SetShares) -> bool | None:
 def family_size(entries: Iterable[SetShares]) -> int:
     """Return the number of tests in the family that contains the verdicts of the entries.
 
-    Sets without labels, and sets with too few images, do not belong to the family.
+    Sets that have no labels or too few images do not belong to the family.
 
     Parameters
     ----------
