@@ -238,7 +238,7 @@ def test_an_image_in_the_place_of_a_folder_is_named(
 ) -> None:
     (place / "one.png").write_bytes(b"\x89PNG")
     assert run(["audit", "--model", "folder/one.png"]) == 2
-    assert "one.png is an image; name the folder that contains it" in capsys.readouterr().err
+    assert "one.png is an image; give the folder that contains it" in capsys.readouterr().err
 
 
 def test_another_plan_in_the_same_folder_is_refused(

@@ -195,7 +195,9 @@ def test_a_stated_pause_is_kept_unless_it_is_too_long(asked: str, waits: bool) -
 def test_an_image_that_takes_too_long_is_an_error() -> None:
     with comfy() as server:
         server.unfinished = 10**9
-        with pytest.raises(ServerError, match=r"did not make an image within 0.2 s.*-M timeout"):
+        with pytest.raises(
+            ServerError, match=r"did not generate an image within 0.2 s.*-M timeout"
+        ):
             image_of(model_at(server.url, timeout=0.2))
 
 

@@ -155,7 +155,7 @@ def test_errors_of_edits_name_settings_that_would_work(tiny: Saved) -> None:
         tiny_editor.check((32, 32), (0.2,))
     with pytest.raises(
         UsageError,
-        match=r"studio/planted makes images from prompts only.*askew edit --model studio",
+        match=r"studio/planted generates images only from prompts.*askew edit --model studio",
     ):
         editor_of(PlantedModel(), {})
     with pytest.raises(UsageError, match="These families can edit: Stable Diffusion 1, 2, XL"):

@@ -78,7 +78,7 @@ def test_errors_of_other_folders_describe_a_pipeline(copy: Path, tmp_path: Path)
     edit(copy, _class_name="PipelineOfTheFuture")
     assert "try a newer version of diffusers" in refusal(copy)
     edit(copy, _class_name="StableDiffusionUpscalePipeline")
-    assert "cannot make images from only a prompt: it needs an input image" in refusal(copy)
+    assert "cannot generate images from only a prompt: it needs an input image" in refusal(copy)
 
 
 def test_a_damaged_index_is_named(copy: Path) -> None:
@@ -112,7 +112,7 @@ def test_absent_weights_are_not_invented(copy: Path, file: str) -> None:
         copy / file, lambda weights: {name: weights[name] for name in weights if name != lost}
     )
     part = Path(file).parent
-    says = rf"the {part} of .* does not contain all weights, .* {re.escape(lost)}; name a complete"
+    says = rf"the {part} of .* does not contain all weights, .* {re.escape(lost)}; give a complete"
     with pytest.raises(UsageError, match=says):
         DiffusersModel(copy).pipeline  # noqa: B018
 

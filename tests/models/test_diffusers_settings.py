@@ -273,7 +273,7 @@ def test_a_refiner_is_refused_as_a_model(tmp_path: Path) -> None:
     }
     folder = folder_with(tmp_path / "refiner", index, unet={})
     save_file({"weight": torch.zeros(1)}, Path(folder) / "unet" / "model.safetensors")
-    with pytest.raises(UsageError, match=r"is a refiner.*name the base model, such as"):
+    with pytest.raises(UsageError, match=r"is a refiner.*use the base model, such as"):
         DiffusersModel(folder)
 
 

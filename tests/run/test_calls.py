@@ -244,7 +244,7 @@ def test_a_dry_run_prints_the_list_price_of_what_is_left(store: Store) -> None:
         lines[type(model).__name__] = " ".join(costs)
     assert lines == {
         "ListedModel": "cost        at most $4.00 "
-        "(16 images at $0.25, list price as known on 2026-05-10)",
+        "(16 images at $0.25, list price as of 2026-05-10)",
         "CalledModel": "cost        of 16 images from hosted models is unknown; state the price of "
         "an image in dollars: --price 0.04",
         "PatternModel": "",
@@ -256,7 +256,7 @@ def test_list_prices_hold_for_stated_sizes_on_the_server_of_the_provider() -> No
     price = create("gpt-image-1.5", **known).list_price
     assert price is not None
     assert price.dollars == 0.009
-    assert price.words() == "list price as known on 2026-05-10"
+    assert price.words() == "list price as of 2026-05-10"
     for model in (
         create("gpt-image-1.5", size="1024x1024"),
         create("gpt-image-1.5", quality="auto", size="1024x1024"),
@@ -281,7 +281,7 @@ def test_rewritten_prompts_and_the_cost_are_stated() -> None:
     assert server_sentences({}, 0.04) == []
     listed = ListedImages(ListedModel.list_price, {"b", "c"})
     assert server_sentences(reports, None, [listed])[1:] == [
-        "the 1 image costs about $0.25 at $0.25 per image (list price as known on 2026-05-10)"
+        "the 1 image costs about $0.25 at $0.25 per image (list price as of 2026-05-10)"
     ]
 
 

@@ -52,7 +52,7 @@ def _check_length(ids: Sequence[int], length: int, text: str, encoder: str = "")
 
 @torch.no_grad()
 def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> EncodedText:
-    """Encode a text as Stable Diffusion 1, 2 and XL do.
+    """Encode a text in the same way as Stable Diffusion 1, 2 and XL.
 
     Padding is left out, because the vectors of CLIP's tokens do not depend on padding.
 
@@ -124,7 +124,7 @@ def encode_by_pipeline(pipe: Any, text: str) -> EncodedText:
 def encode_rows(
     pipe: Any, text: str, length: int | None = None, clip_skip: int | None = None
 ) -> EncodedText:
-    """Encode a text as transformers with joint attention do.
+    """Encode a text in the same way as transformers with joint attention.
 
     The rows of SD3 come from CLIP, then from T5. The rows of Flux, Chroma, AuraFlow and Bria come
     from T5. The rows of Qwen-Image, Ovis-Image and FLUX.2 klein come from Qwen, which also receives

@@ -81,7 +81,7 @@ class CalledVQA(VQA, Protocol):
         """Return the number of calls that these questions need per image."""
 
     def logged_answers(self, picture: Picture, questions: Sequence[Question]) -> LoggedAnswers:
-        """Return the answers about an image, with the records of the calls."""
+        """Return the answers about an image, together with records of the calls."""
 
 
 class PictureReader(Protocol):
@@ -252,7 +252,7 @@ class ComparingVQA:
     def answer_vectors(
         self, vectors: Vectors, questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Return answers about images that are given as vectors from the embedder."""
+        """Return answers about images, given the embedder's vectors for the images."""
         somebody = self.sees_somebody(vectors)
         columns = [self._column(vectors, question, somebody) for question in questions]
         if not columns:

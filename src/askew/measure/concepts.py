@@ -37,7 +37,7 @@ NO_CONCEPTS = frozenset("yes no none without image images".split())
 """Words that are not concepts, because they carry no content or name the image itself."""
 
 DENIALS = frozenset("not never neither nor cannot".split())
-"""Words that negate the words that follow them, such as "isn't"."""
+"""Words that negate the words after them, such as "isn't"."""
 
 DENIED_UNTIL = frozenset("and but while only just".split())
 """Words that end a negation, such as "but" in "not young but old" and "only" in "not only old"."""
@@ -69,12 +69,12 @@ class ConceptCounts:
 
     @property
     def frequencies(self) -> NDArray[np.float64]:
-        """Return each concept's mean number of occurrences per image, or 0 for an empty set."""
+        """Return each concept's mean number of occurrences per image (0 for an empty set)."""
         return np.asarray(self.counts.sum(axis=0) / max(len(self.counts), 1), dtype=np.float64)
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """Return the share of images in which each concept occurs, or 0 for an empty set."""
+        """Return, for each concept, the share of images that contain it (0 for an empty set)."""
         return np.asarray(
             (self.counts > 0).sum(axis=0) / max(len(self.counts), 1), dtype=np.float64
         )
@@ -124,7 +124,7 @@ def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) 
 
 
 def _tokens(text: str, variant: Variant, phrases: Collection[str]) -> list[str]:
-    """Split a text into lower-case words, phrases and punctuation, and drop the genitive ending."""
+    """Split a text into lower-case words, phrases and punctuation, and drop possessive endings."""
     line = unicodedata.normalize("NFKC", text).replace("’", "'").lower()
     pattern = _phrase_pattern(tuple(phrases)) if variant == "paper" else None
     if pattern is not None:

@@ -24,7 +24,7 @@ NOT_FINITE = -1
 
 
 class OptionReader(LogitsProcessor):  # type: ignore[misc]
-    """Reader of a batch's next-token probabilities during generation.
+    """Logits processor that reads a batch's next-token probabilities during generation.
 
     Attributes
     ----------
@@ -209,8 +209,8 @@ def likeliest_options(
     The likelihood of an option is the probability that the model writes its tokens and then ends
     the answer. A walk follows one option and computes its exact score. For all other options, the
     walk yields upper bounds, because no further token has a probability above 1. Only options whose
-    bound exceeds the best score need another walk. The result is the same as if each option had its
-    own walk.
+    bound exceeds the best score need another walk. The result is the same as if each option had a
+    separate walk.
 
     Parameters
     ----------

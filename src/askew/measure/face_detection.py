@@ -125,7 +125,7 @@ class MtcnnDetector:
     fingerprint = f"mtcnn-1 certain={MTCNN_CERTAIN}"
 
     def detect(self, image: Image.Image) -> list[DetectedFace]:
-        """Return the faces in an RGB image that have a score of at least `MTCNN_CERTAIN`."""
+        """Return all faces with a score of at least `MTCNN_CERTAIN` in an RGB image."""
         detected = mtcnn.detect(image)
         return [
             DetectedFace(box=box, square=_expected_square(box), points=points)

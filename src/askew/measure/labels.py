@@ -230,7 +230,7 @@ def _check_labeled(collection: FolderCollection) -> None:
         return
     notes = "".join(f". {sentence}" for sentence in collection.warnings)
     raise ManifestError(
-        "the collection has no labels; name the column of each axis with --label AXIS=COLUMN"
+        "the collection has no labels; specify the column of each axis with --label AXIS=COLUMN"
         f"{notes}"
     )
 

@@ -89,7 +89,7 @@ The eyes are 9.2 pixels to the left and right of the middle. The nose is 8.6 pix
 
 
 class StudioLandmarks:
-    """Finder that returns the mean position of faces in the studio's drawings.
+    """Landmark finder that returns the mean position of faces in the studio's drawings.
 
     The position of the face in a drawing varies by 3 pixels around the mean.
     """

@@ -1,7 +1,7 @@
 """Face detector MTCNN (Zhang et al. 2016) in NumPy: boxes, scores and five points per face.
 
-Three small networks run one after the other. The first network proposes boxes in copies of the
-image at several sizes, which form a pyramid. The second and the third network reject and refine the
+Three small networks run one after the other. The first network proposes boxes in an image pyramid:
+copies of the image at several sizes. The second and the third network reject and refine the
 proposals. The third network also returns the points. Thresholds, and the factor between the sizes
 in the pyramid, come from the paper's authors.
 
@@ -267,7 +267,7 @@ def _squares(boxes: Floats) -> Floats:
 def _suppressed(
     boxes: Floats, scores: Floats, threshold: float, *, of_smaller: bool = False
 ) -> NDArray[np.intp]:
-    """Return the indices of boxes that do not overlap a box with a higher score.
+    """Return the indices of the boxes that remain after non-maximum suppression.
 
     The box with the highest score comes first.
 

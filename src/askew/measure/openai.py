@@ -55,7 +55,7 @@ class LabelingSettings:
     detail
         Value of the request's field `detail`. If it is "", requests have no such field.
     together
-        Maximum number of questions with options in a call.
+        Maximum number of questions with options per call.
     temperature
         Sampling temperature.
     max_tokens
@@ -90,9 +90,9 @@ class LabelingSettings:
 class HostedVQA:
     """Instrument that asks a vision model on a server.
 
-    By default, each question has its own call, so that no answer depends on another question. If
-    `together` is above 1, several questions with options share a call, which costs less. Open
-    questions always have their own calls. The server's address is not part of the fingerprint,
+    By default, each question has a separate call, so that no answer depends on another question. If
+    `together` is above 1, several questions with options share a call, which costs less. Each open
+    question always has a separate call. The server's address is not part of the fingerprint,
     because askew assumes that a name refers to the same model on every server.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The studio's CLIPModel in PyTorch only, with the same results as the one in transformers.
+"""PyTorch-only version of the studio's CLIPModel, with the same results as transformers.
 
 Importing the `transformers` package takes twice as long as everything else that an audit needs.
 """

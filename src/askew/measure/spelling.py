@@ -26,7 +26,7 @@ SPELLINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "hispanic": ("latino", "latina", "latinx", "latino hispanic", "hispanic or latino"),
     },
 }
-"""Other spellings of each axis's values. Case, spaces, hyphens and a plural s need no entry."""
+"""Alternative spellings of each axis's values. Case, spaces, hyphens and plural s need no entry."""
 
 DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹣－"), "-")
 """Unicode's hyphens, dashes and minus signs, for `str.translate`."""
@@ -40,7 +40,7 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 def key(label: str) -> str:
     """Return a label's key: lower case, with single spaces instead of underscores and hyphens.
 
-    Signs stay: "-1", "A-" and "level -1" keep their hyphens.
+    Signs are kept: "-1", "A-" and "level -1" keep their hyphens.
     """
     plain = re.sub(r"[\s_]+", " ", label.translate(DASHES)).strip().casefold()
     return re.sub(r" {2,}", " ", _HYPHEN.sub(" ", plain))

@@ -33,7 +33,7 @@ SUBJECT_CAPTIONS = {
     PERSON_KIND: ("a photo of a person",),
     "nobody": ("a photo of an empty scene", f"a photo of {NOBODY}"),
 }
-"""Captions for images with and without a person, in words that the studio knows."""
+"""Captions for images with and without a person, in the studio's vocabulary."""
 
 OPENING = "a photo of "
 CAPTIONED = ("gender", "clothing", "environment", "disability", "occupation")

@@ -30,7 +30,7 @@ SIGHTS: Mapping[str, tuple[str, ...]] = {
 
 
 def framed(subjects: Sequence[str]) -> tuple[str, ...]:
-    """Return captions of a photo, a picture and an image of each subject."""
+    """Return captions of each subject that begin with "a photo of", "a picture of", etc."""
     return tuple(f"{frame} {subject}" for frame in FRAMES for subject in subjects)
 
 
@@ -45,7 +45,7 @@ Captions of a person come first.
 
 @runtime_checkable
 class NamesSubjects(Protocol):
-    """Embedder that has its own captions for main subjects, starting with captions of a person."""
+    """Embedder with custom captions for main subjects, starting with captions of a person."""
 
     subject_captions: Mapping[str, Sequence[str]]
 
@@ -67,7 +67,7 @@ def subject_vectors(embedder: Embedder) -> Vectors:
 
 
 def shows_person(vectors: Vectors, subjects: Vectors) -> NDArray[np.bool_]:
-    """Check, for each image, whether captions of a person are the most similar to the image.
+    """Check, for each image, whether captions of a person match the image best.
 
     Parameters
     ----------

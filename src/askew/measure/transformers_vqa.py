@@ -94,7 +94,7 @@ class AskingSettings(NetworkSettings):
 
 
 class TransformersVQA:
-    """Instrument that uses a model that generates text from an image and a text.
+    """Instrument that uses a model that generates text from an image and a text prompt.
 
     Weights are loaded at the first question. The vision tower runs once per image for all
     questions, if the model allows it. Apart from rounding errors, answers do not depend on the
@@ -391,7 +391,7 @@ def create(name: str, **settings: object) -> TransformersVQA:
 
 
 def _chat(prompt: str, image: Image.Image | None) -> list[dict[str, Any]]:
-    """Return a chat message from the user that contains the image and then the text."""
+    """Return a user chat message that contains the image and then the text."""
     content: dict[str, Any] = {"type": "image"}
     if image is not None:
         content["image"] = image

@@ -21,7 +21,7 @@ BLIP = "blip"
 GENERATORS = frozenset(("llava", "qwen2_vl", "qwen2_5_vl"))
 """Model types whose vision tower does not depend on the question.
 
-For these types, tests compare the answers with and without reusing the tower's outputs.
+For these model types, tests compare the answers with and without reuse of the tower's outputs.
 """
 
 
@@ -51,7 +51,7 @@ class VisionTower(Protocol):
         Parameters
         ----------
         inputs
-            The model's inputs for a batch, in which each row has one image and one text.
+            The model's inputs for a batch; each row of the batch has one image and one text.
         """
 
     def call_arguments(

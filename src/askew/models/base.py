@@ -152,7 +152,7 @@ def is_mitigated(model: object) -> bool:
 
 
 def is_seeded(model: object) -> bool:
-    """Check whether a model makes the same image again when it receives the same request.
+    """Check whether a model generates the same image each time it receives the same request.
 
     A model is seeded unless its optional attribute `seeded` is false. An image from a seeded model
     depends only on the model's revision and settings, and on the prompt and seed. askew stores the
@@ -162,19 +162,19 @@ def is_seeded(model: object) -> bool:
 
 
 def is_called(model: object) -> bool:
-    """Check whether a model makes each image by calling a server, as hosted models do."""
+    """Check whether a model generates each image by calling a server, as hosted models do."""
     return hasattr(model, "concurrency")
 
 
 class WhiteBox(Model, Protocol):
-    """Model whose network askew can access while the model makes images.
+    """Model whose network askew can access while the model generates images.
 
     Attributes
     ----------
     watch
         Function that takes the pipeline and a batch of requests, and returns a context manager. The
-        context is active while the pipeline makes the images for these requests. None if nothing
-        watches.
+        context is active while the pipeline generates the images for these requests. None if
+        nothing watches.
     """
 
     watch: Callable[[Any, Sequence[Request]], Any] | None
@@ -256,7 +256,7 @@ class EditRequest:
 
 
 class Editor(Protocol):
-    """Model that edits images toward prompts.
+    """Model that edits images to match prompts.
 
     An edit depends only on the editor's revision, its settings and the request, not on the batch.
     Like a model, an editor may have the attributes `seeded` and `concurrency`.

@@ -91,7 +91,7 @@ class ComfyServer:
         Raises
         ------
         ServerError
-            If the server refuses the workflow, fails, or does not make an image in time.
+            If the server refuses the workflow, fails, or does not produce an image in time.
         """
         queued = self._json("POST", "/prompt", {"prompt": workflow})
         number = queued.get("prompt_id")
@@ -119,8 +119,8 @@ class ComfyServer:
             if entry.get("outputs") or state.get("completed"):
                 return entry
         raise ServerError(
-            f"{self.url} did not make an image within {self._timeout:g} s; set a larger -M timeout "
-            "to wait longer"
+            f"{self.url} did not generate an image within {self._timeout:g} s; set a larger "
+            "-M timeout to wait longer"
         )
 
     def _place_of_image(self, entry: Mapping[str, Any], output_node: str) -> dict[str, str]:
@@ -135,7 +135,7 @@ class ComfyServer:
         if len(places) != 1 or not isinstance(places[0], dict):
             raise ServerError(
                 f"the workflow on {self.url} made {len(places)} images instead of one. Change the "
-                "workflow so that it makes one image at a time, or name the node that saves the "
+                "workflow so that it makes one image at a time, or specify the node that saves the "
                 "image, as in -M output_node=9"
             )
         (place,) = places
@@ -193,7 +193,7 @@ class ComfyServer:
         return FailedAttempt(self._status_error(answer), pause)
 
     def _status_error(self, answer: httpx2.Response) -> ServerError:
-        """Return the error for a response that is a redirect or has an error status."""
+        """Return the error for a redirect, or for a response with an error status."""
         if answer.is_redirect:
             place = self._quoted(answer.headers.get("location", ""))
             return ServerError(f"{self.url} redirects to {place}; use that address", status=307)

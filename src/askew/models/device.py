@@ -41,7 +41,7 @@ def choose_device(name: str = AUTO) -> torch.device:
 
 
 def _has_number(kind: str, number: str) -> bool:
-    """Check whether the machine can have a device of this kind with this number."""
+    """Check whether the machine can have a device of this kind and number."""
     return number.isdigit() and (kind != "cuda" or int(number) < hardware().gpus)
 
 
@@ -55,7 +55,7 @@ def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.
         other GPUs, and float32 on a CPU, because only float32 produces the same results on every
         CPU.
     device
-        Device that runs the network. By default, the fastest device of this machine.
+        Device that runs the network. Defaults to the fastest device of this machine.
 
     Raises
     ------

@@ -36,13 +36,13 @@ def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Edi
         )
     if isinstance(model, Collection):
         raise UsageError(
-            f"{model.name} is a collection of images and cannot edit images; name the model that "
+            f"{model.name} is a collection of images and cannot edit images; give the model that "
             f"edits the images, as in {works} --sources {model.name}"
         )
     if not isinstance(model, EditingModel):
         raise UsageError(
-            f"{model.name} makes images from prompts only, but editing starts from an image; use "
-            f"{works}. To measure {model.name} with the same words, use "
+            f"{model.name} generates images only from prompts, but editing starts from an image; "
+            f"use {works}. To measure {model.name} with the same words, use "
             f'askew audit "a photo of a doctor" --model {model.name}'
         )
     return model.editor(settings)

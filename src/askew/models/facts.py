@@ -19,7 +19,7 @@ def remember_facts(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def remembered_facts() -> dict[str, Any]:
-    """Return the dictionary of facts in the current context, to which callers may add facts.
+    """Return the facts of the current context as a dictionary, to which callers may add facts.
 
     Outside such a context, return a new, empty dictionary.
     """

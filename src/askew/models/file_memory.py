@@ -115,7 +115,7 @@ class FileMemory:
 def _state(status: os.stat_result) -> tuple[int, int, int, int]:
     """Return the size, times and inode number of a file.
 
-    Inode numbers that are too large for SQLite's integers are reduced.
+    Inode numbers that are too large for SQLite's integers are truncated to 63 bits.
     """
     inode = status.st_ino & MOST_INODE
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode
@@ -127,8 +127,8 @@ def without_cycle_search() -> Iterator[None]:
 
     Creating 100,000 records would trigger the collector repeatedly.
 
-    The records of a folder contain no cycles. The collector would otherwise account for a seventh
-    of the time that opening a folder takes.
+    The records of a folder contain no reference cycles. Without this pause, the collector would
+    account for a seventh of the time that opening a folder takes.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -68,7 +68,7 @@ class FolderCollection:
     name
         Provider and path.
     warnings
-        Sentences about the collection that users should read.
+        Warnings about the collection, as sentences for the user.
     raters
         For each axis, the columns that contain its labels, one column per rater.
     """
@@ -132,24 +132,24 @@ def create(
     name
         A folder, or a CSV or JSON Lines file in the folder.
     manifest
-        CSV or JSON Lines file. If empty, askew uses `manifest.csv`, the only CSV file directly in
-        the folder, or `metadata.jsonl`. If "none", askew reads prompts and conditions from the
-        sub-folders.
+        CSV or JSON Lines file. If empty, askew uses the first of these that exists: `manifest.csv`;
+        the only CSV file directly in the folder; `metadata.jsonl`. If "none", askew reads prompts
+        and conditions from the sub-folders.
     file
-        Column that contains the image's path, relative to the folder or to the manifest. By default
-        `file` or `file_name`.
+        Column that contains the image's path, relative to the folder or to the manifest. Defaults
+        to `file` or `file_name`.
     prompt_column
-        Column that contains the prompt, or columns whose contents askew joins with ": ". By default
-        `prompt`.
+        Column that contains the prompt, or columns whose contents askew joins with ": ". Defaults
+        to `prompt`.
     condition
-        Column that contains the condition. By default `axis` and `value` if both exist, or
-        `condition` if it exists.
+        Column that contains the condition. By default, askew uses `axis` and `value` if both exist,
+        or `condition` if it exists.
     baseline_condition
         Condition that marks baseline images. By default, the baseline condition is an empty cell,
         "initial", or the only condition.
     label
-        Columns that contain labels from people, as AXIS=COLUMN, …. By default all columns that have
-        the name of an axis in the catalog. AXIS=COLUMN,COLUMN specifies one column per rater.
+        Columns that contain labels from people, as AXIS=COLUMN, …. Defaults to all columns that are
+        named after an axis in the catalog. AXIS=COLUMN,COLUMN specifies one column per rater.
     where
         Filter for the rows to use, as COLUMN=VALUE, …. If a column is given with more than one
         value, rows with any of these values are used.
@@ -338,7 +338,7 @@ def _unused_without_manifest(contents: FolderContents, *, is_chosen: bool) -> li
     contents
         Files of the folder.
     is_chosen
-        True if the user chose to use no manifest.
+        True if the user chose not to use a manifest.
     """
     places = folders_of(contents.pictures, contents.folder)
     files = zip(contents.pictures, places, strict=True)
@@ -410,7 +410,7 @@ def _without_baseline(pictures: Sequence[FiledPicture]) -> list[str]:
 def _locate(path: Path, manifest: str) -> tuple[Path, Manifest | None]:
     """Return the folder of a collection, and the path of its manifest if there is one."""
     if path.is_file() and path.suffix.lower() in SUFFIXES:
-        raise ManifestError(f"{path} is an image; name the folder that contains it, or a manifest")
+        raise ManifestError(f"{path} is an image; give the folder that contains it, or a manifest")
     if path.is_file():
         return home_of(path), read_manifest(path)
     if not path.is_dir():

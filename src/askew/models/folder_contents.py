@@ -286,7 +286,7 @@ def pooled_prompts(contents: FolderContents, pooled: Sequence[Path], prompt: str
         return []
     return [
         f"{len(pooled)} images are assigned to a single prompt, {prompt!r}, but {evidence}; give "
-        "each prompt a sub-folder, or name the prompts in a manifest, a CSV file with the columns "
+        "each prompt a sub-folder, or list the prompts in a manifest, a CSV file with the columns "
         "file and prompt"
     ]
 

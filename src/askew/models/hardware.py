@@ -1,4 +1,4 @@
-"""Devices that work on a run. askew adapts its default settings to them."""
+"""Devices of the machines that work on a run. They determine askew's default settings."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -66,7 +66,7 @@ def hardware_of_workers(source: Callable[[], Hardware] | None) -> Iterator[None]
 def hardware() -> Hardware:
     """Return the devices of the machines that work on the run.
 
-    If workers on other machines may carry out the run, their devices are stored with the run.
+    If workers on other machines may execute the run, their devices are stored with the run.
     """
     facts = remembered_facts()
     if KEY in facts:

@@ -46,7 +46,7 @@ SETTINGS = ("concurrency", "revision", "seeded", "timeout", "url")
 """Settings that askew does not send as fields of a request."""
 
 REFUSALS = re.compile(r"moderat|content.?policy|content.?filter|nsfw|safety", re.IGNORECASE)
-"""Pattern for words in an error message that show that the provider refused the prompt."""
+"""Pattern for the words in an error message that indicate that the provider refused the prompt."""
 
 
 class InferenceModel:

@@ -21,7 +21,7 @@ SMALL = (".json", ".txt", ".jinja", ".model")
 
 CARD = "README.md"
 
-ANOTHER = "name a complete copy of the model, or another model"
+ANOTHER = "give a complete copy of the model, or choose another model"
 NO_SAFETENSORS = (
     "has no weights in the safetensors format, and askew loads no other format, because other "
     "formats can run code; choose another revision or model or, if you trust the "
@@ -58,7 +58,7 @@ MACHINE_ERRORS = {
     "disk": "the disk became full while {name!r} was being downloaded; free some space, or move "
     "the cache with HF_HOME",
     "offline": "{name!r} is not on this machine, and the Hugging Face Hub cannot be reached; "
-    "connect to the network (and unset HF_HUB_OFFLINE), or name the folder of a copy",
+    "connect to the network (and unset HF_HUB_OFFLINE), or give the folder of a copy",
     "damaged": "the weights of {name!r} are damaged; delete them and download them again ({error})",
     "hub": "the Hugging Face Hub did not provide {name!r}; try again later ({error})",
 }

@@ -140,7 +140,7 @@ def _public_number(host: str, name: str) -> str:
 
 
 def is_public(number: str) -> bool:
-    """Check whether an IP address is on the public internet, not in a private network.
+    """Check whether an IP address is on the public internet rather than in a private network.
 
     The result is False for IPv6 addresses that contain an IPv4 address, because they could lead to
     any network.

@@ -250,7 +250,7 @@ def conditions_of(manifest: Manifest, column: str, baseline_condition: str) -> l
     if baseline_condition:
         raise ManifestError(
             f"manifest {manifest.path}: --baseline-condition {baseline_condition!r} needs a "
-            "condition column; name the column with --condition"
+            "condition column; specify this column with --condition"
         )
     if not has_axes:
         return [NO_CONDITION] * len(manifest.rows)
@@ -298,7 +298,7 @@ def conditions(cells: Sequence[str], baseline_condition: str, place: str) -> lis
         baseline = {cell for cell in known if cell.lower() in ("", INITIAL)}
     if not baseline and len(known) > 1:
         raise ManifestError(
-            f"{place}: name the condition of the baseline images with --baseline-condition; "
+            f"{place}: specify the condition of the baseline images with --baseline-condition; "
             f"conditions are: {', '.join(known)}"
         )
     return [NO_CONDITION if cell in (baseline or known) else (CONDITION, cell) for cell in cells]

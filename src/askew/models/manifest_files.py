@@ -20,7 +20,7 @@ MOST_VALUES = 20
 
 
 def hub_blobs(folder: Path) -> Path | None:
-    """Return the folder to which the links in a Hugging Face cache lead; None outside such a cache.
+    """Return the folder to which links in a Hugging Face cache lead; None outside a cache.
 
     Paths in a cache have the form NAME/snapshots/REVISION/file. Its files are links to files in
     NAME/blobs.
@@ -54,7 +54,7 @@ class Places:
     outside
         True if the collection may also read files outside these folders.
     pictures
-        Image files in the folder, among which askew searches for files by name.
+        Image files in the folder; askew searches these files by name.
     """
 
     folder: Path

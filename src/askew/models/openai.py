@@ -1,9 +1,9 @@
 """Image models on servers with OpenAI's interface (--model-url): OpenAI, vLLM-Omni, SGLang.
 
-Each call makes one image, so that askew can store every image as soon as it arrives. askew cannot
-know the revision of a hosted model. Therefore, askew uses the month of the first request as the
-revision. Most servers ignore seeds, so askew stores their images and never regenerates them. For
-servers that use seeds, the setting `seeded` makes askew send the seed of each image.
+Each call generates one image, so that askew can store every image as soon as it arrives. askew
+cannot know the revision of a hosted model. Therefore, askew uses the month of the first request as
+the revision. Most servers ignore seeds, so askew stores their images and never regenerates them.
+For servers that use seeds, the setting `seeded` makes askew send the seed of each image.
 """
 
 import os
@@ -315,7 +315,7 @@ def create(
         Seconds to wait for the server.
     api_version
         Version of Azure OpenAI's interface. If a version is given, `name` is the name of a
-        deployment. By default $OPENAI_API_VERSION for Azure addresses, and no version for other
+        deployment. Defaults to $OPENAI_API_VERSION for Azure addresses, and to no version for other
         addresses.
     **fields
         Additional fields to send in each request, such as size=1024x1024. `field_NAME` sets any

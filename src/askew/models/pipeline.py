@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from askew.models.diffusers.repository import Repository
 
 FACTS = ("revision", "settings", "batch_size", "dtype")
-"""Names of the facts about a pipeline that a run stores."""
+"""Names of those facts about a pipeline that a run stores."""
 
 
 def _states(text: str) -> list[object]:
@@ -196,7 +196,7 @@ class PipelineEditor:
     Parameters
     ----------
     model
-        The model whose pipeline makes the edits.
+        The model whose pipeline performs the edits.
     settings
         Settings that override the model's settings.
     known

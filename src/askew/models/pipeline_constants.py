@@ -1,7 +1,7 @@
 """Constants for diffusers pipelines, usable without importing PyTorch or diffusers."""
 
 INDEX = "model_index.json"
-"""File that every folder with a diffusers pipeline contains."""
+"""File that every diffusers pipeline folder contains."""
 
 SHORT_PROMPT = 75
 """Prompts with at most this many characters are never cut off by a text encoder.

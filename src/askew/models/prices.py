@@ -32,7 +32,7 @@ class ListPrice:
 
     def words(self) -> str:
         """Return a phrase that states the date of the price."""
-        return f"list price as known on {self.date}"
+        return f"list price as of {self.date}"
 
 
 @lru_cache

@@ -35,8 +35,8 @@ class StudioModel(PipelineModel):
     Attributes
     ----------
     concept_tokens, concept_vectors
-        Tokens for attention maps, keyed by concept, and the file with the tokens' vectors. See
-        `askew.measure.attention.concepts`.
+        Tokens for attention maps, keyed by concept, and the file that contains the tokens' vectors.
+        See `askew.measure.attention.concepts`.
     """
 
     cuts_prompts = False

@@ -1,4 +1,4 @@
-"""Base class for recorders, which measure in which parts of an image a model attends to a word."""
+"""Base class for recorders, which measure where in an image a model attends to a word."""
 
 from __future__ import annotations
 
@@ -127,11 +127,11 @@ class AttentionRecorder:
         return np.asarray(np.sum(resized, axis=0), dtype=np.float32)
 
     def word(self, word: str) -> Maps:
-        """Return a word's aggregated maps, averaged over its tokens, of shape (images, H, W)."""
+        """Return aggregated maps of shape (images, H, W), averaged over the word's tokens."""
         return np.asarray(self.aggregate()[:, self.positions(word)].mean(axis=1))
 
     def word_layers(self, word: str) -> dict[str, Maps]:
-        """Return a word's maps in each layer, averaged over its tokens, of shape (images, h, w)."""
+        """Return each layer's maps of shape (images, h, w), averaged over the word's tokens."""
         positions = self.positions(word)
         return {name: maps[:, positions].mean(axis=1) for name, maps in self.layers().items()}
 

@@ -175,7 +175,8 @@ def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request,
     Yields
     ------
     dict
-        The vector for each request. The vectors for a batch are added when its images are finished.
+        The vector for each request. The vectors for a batch are added when the images of the batch
+        are finished.
     """
     maps_by_request: dict[Request, Maps] = {}
 

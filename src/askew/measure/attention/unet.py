@@ -242,7 +242,7 @@ def cross_attention(pipe: Any, middle: bool) -> list[tuple[str, _Layer]]:
 
 
 def _block_layers(name: str, block: Any) -> Iterator[tuple[str, _Layer]]:
-    """Yield the name and the `_Layer` of each cross-attention in a block of a UNet."""
+    """Yield the name and the `_Layer` of each cross-attention module in a block of a UNet."""
     for j, image in enumerate(getattr(block, "attentions", None) or (), start=1):
         for k, transformer in enumerate(getattr(image, "transformer_blocks", ()), start=1):
             attention = getattr(transformer, "attn2", None)

@@ -19,8 +19,8 @@ def create(name: str, **settings: Setting) -> PipelineModel:
     name
         A folder, a repository's ID, or a single checkpoint file.
     **settings
-        Settings of `DiffusersModel`, and arguments of the pipeline's call that are strings, numbers
-        or booleans.
+        Settings of `DiffusersModel`, and string, numeric or boolean arguments of the pipeline's
+        call.
 
     Raises
     ------

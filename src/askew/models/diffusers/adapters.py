@@ -221,7 +221,7 @@ def _existing_file(address: str) -> Path | None:
         files = sorted(path.glob(f"*{WEIGHTS}"))
         if len(files) != 1:
             raise UsageError(
-                f"the folder {address!r} contains {len(files)} {WEIGHTS} files; name one of them"
+                f"the folder {address!r} contains {len(files)} {WEIGHTS} files; choose one of them"
             )
         path = files[0]
     if not address or not path.is_file():

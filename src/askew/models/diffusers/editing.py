@@ -48,7 +48,7 @@ FURTHER = {
 
 STEPS = "num_inference_steps"
 FIXED = ("height", "width", "strength")
-"""Parameters of the pipeline's call whose values differ between edits."""
+"""Call parameters of the pipeline whose values differ between edits."""
 
 KANDINSKY_SIDES = 64
 """Width and height must be multiples of this number. Kandinsky would round other sizes up."""

@@ -1,4 +1,4 @@
-"""Pipeline classes in diffusers, and reasons why some cannot make images from only a prompt."""
+"""Pipeline classes in diffusers, and reasons why some cannot generate images from only a prompt."""
 
 import inspect
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ SIGNS: Mapping[str, str] = {
     "audio_end_in_s": SOUND,
     "control_image": CONTROL,
     "mask_image": IMAGE,
-    "gligen_boxes": "it needs boxes in which objects are drawn",
+    "gligen_boxes": "it needs bounding boxes for the objects to draw",
     "source_embeds": "it changes images from one embedding to another",
 }
 """For each parameter name, the reason why pipelines with this parameter cannot be used."""
@@ -85,7 +85,7 @@ def pipeline_class(repository: Repository) -> Any:
     ------
     UsageError
         If diffusers has no such class, if the class needs a package that is not installed, or if it
-        cannot make images from only a prompt.
+        cannot generate images from only a prompt.
     """
     name = repository.class_name
     family = _get_task_class(
@@ -106,8 +106,8 @@ def pipeline_class(repository: Repository) -> Any:
     reason = _reason_against(family) or _reason_of_channels(repository)
     if reason:
         raise UsageError(
-            f"{repository.name!r} is a {name}, which cannot make images from only a prompt: "
-            f"{reason}; name a text-to-image model"
+            f"{repository.name!r} is a {name}, which cannot generate images from only a prompt: "
+            f"{reason}; use a text-to-image model"
         )
     return family
 
@@ -143,7 +143,7 @@ def _absent_packages(family: type) -> list[str]:
 
 
 def _reason_against(family: type) -> str:
-    """Return the reason why a class cannot make images from only a prompt; empty if it can."""
+    """Return the reason why a class cannot generate images from a prompt; empty if it can."""
     name = family.__name__
     call = call_signature(family)
     if name in CLASSES:

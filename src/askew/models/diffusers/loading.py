@@ -38,7 +38,7 @@ CGROUP = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True, slots=True)
 class DeviceSetup:
-    """Device and number format of a pipeline, and the unit in which it is offloaded to main memory.
+    """Device and number format of a pipeline, and which parts of it are offloaded to main memory.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class DeviceSetup:
 
     @classmethod
     def of(cls, device: str, dtype: str, offload: Setting) -> Self:
-        """Choose the device, number format and offloading from the names in the user's settings.
+        """Choose the device, number format and offloading, as named in the user's settings.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ def _check_tokenizers(source: Repository, folder: Path) -> None:
 def _part_sizes(
     sources: Sequence[Repository], folders: Sequence[Path], dtype: torch.dtype, variant: str
 ) -> list[int]:
-    """Return the number of bytes that each component's weights need once they are loaded."""
+    """Return the size, in bytes, of each component's weights after loading."""
     sizes = []
     for source, folder in zip(sources, folders, strict=True):
         if source.single_file is not None:
@@ -268,7 +268,7 @@ def _from_single_file(
     MissingPackage.unless_installed("accelerate", "offload", "loading a single checkpoint file")
     if not hasattr(family, "from_single_file"):
         raise UsageError(
-            f"{source.name!r}: diffusers cannot load a {family.__name__} from a single file; name "
+            f"{source.name!r}: diffusers cannot load a {family.__name__} from a single file; give "
             "a folder that save_pretrained wrote"
         )
     with explain_errors(source.name, LIBRARY):
@@ -321,7 +321,7 @@ def _assemble(
             if not PARTS_ABSENT.search(str(error)):
                 raise
             raise UsageError(
-                f"parts of a {family.__name__} are missing from {name!r}; name a folder "
+                f"parts of a {family.__name__} are missing from {name!r}; give a folder "
                 "with the complete pipeline, or the model's ID on the Hugging Face Hub"
             ) from error
 

@@ -75,7 +75,7 @@ BATCHED = frozenset(
 )
 """Pipelines in which an image does not depend on the other images in its batch.
 
-Other pipelines make one image at a time.
+Other pipelines generate one image at a time.
 """
 
 LEFT_ON_DEVICE = BATCHED - {"KandinskyV22CombinedPipeline"}
@@ -88,10 +88,10 @@ BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
 """Default number of images that a pipeline generates at a time on each kind of device."""
 
 OF_PIPELINE: Mapping[str, Setting] = {}
-"""Empty settings, which replace none of the pipeline's defaults."""
+"""Empty settings, which leave all of the pipeline's defaults unchanged."""
 
 DISTILLED_SETTINGS = ("num_inference_steps", "guidance_scale")
-"""Settings for which a distilled model needs values that differ from the pipeline's defaults."""
+"""Settings for which a distilled model needs values other than the pipeline's defaults."""
 
 HIDDEN = "the model's own safety checker hid the image"
 NOT_A_NUMBER = "the image contains values that are not numbers (NaN); try -M dtype=float32"

@@ -92,10 +92,10 @@ RECOMMENDED = TypeAdapter(dict[str, Recommendation]).validate_python(
 def recommended_settings(name: str, folder: Path | None = None) -> Settings:
     """Return the settings that the developers of a model recommend.
 
-    askew recognizes a model by its ID, by the ID stored in its index file, or by its
-    configurations. `_is_turbo` recognizes Turbo models. An LCM model has a UNet that takes guidance
-    as an input. Flux schnell has a transformer that does not take guidance as an input. The index
-    files of FLUX.2 klein and Krea 2 contain `is_distilled`.
+    askew recognizes a model by its ID, by the ID stored in its index file, or by its configuration
+    files. `_is_turbo` recognizes Turbo models. An LCM model has a UNet that takes guidance as an
+    input. Flux schnell has a transformer that does not take guidance as an input. The index files
+    of FLUX.2 klein and Krea 2 contain `is_distilled`.
 
     Parameters
     ----------
@@ -131,10 +131,10 @@ def recommended_settings(name: str, folder: Path | None = None) -> Settings:
 
 
 def is_stable_diffusion(name: str, config: str = "", revision: str = "") -> bool:
-    """Check whether a model is Stable Diffusion 1 or 2, and not a distilled version.
+    """Check whether a model is Stable Diffusion 1 or 2, excluding distilled versions.
 
-    To find out, askew downloads only the small files of a repository. The result is False if askew
-    cannot find the model.
+    To check this, askew downloads only the small files of a repository. The result is False if
+    askew cannot find the model.
 
     Parameters
     ----------
@@ -172,8 +172,8 @@ def _is_turbo(folder: Path, unet: Mapping[str, Any], name: str) -> bool:
 
     Only these pipelines have both an Euler scheduler that begins at pure noise, and a pair of side
     length and text width that is listed in `TURBO`. A Stable Diffusion 2 base model to which
-    somebody added such a scheduler has the same files as SD-Turbo. In this case, the name on the
-    Hub decides.
+    somebody added such a scheduler has the same files as SD-Turbo. In this case, askew decides by
+    the name on the Hub.
     """
     scheduler = read_json(folder / "scheduler" / "scheduler_config.json")
     starts_at_noise = scheduler.get("timestep_spacing") == "trailing"

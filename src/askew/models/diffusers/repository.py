@@ -1,4 +1,4 @@
-"""Pipelines in the diffusers layout, and checks of the pipelines' files before loading."""
+"""Pipelines in the diffusers layout, and checks of their files before loading."""
 
 import re
 import warnings
@@ -259,7 +259,7 @@ def find_repository(name: str, revision: str | None = None, config: str = "") ->
     if index.get("requires_aesthetics_score"):
         raise UsageError(
             f"{name!r} is a refiner, which improves images from its base model and cannot make "
-            f"images on its own; name the base model, such as {REFINER_BASE}"
+            f"images on its own; use the base model, such as {REFINER_BASE}"
         )
     parts = {
         part: value for part, value in index.items() if isinstance(value, list) and len(value) == 2
@@ -288,7 +288,7 @@ def _check_folder(name: str, config: str) -> None:
     path = Path(name).expanduser()
     if name and path.is_dir() and not (path / INDEX).is_file():
         raise UsageError(
-            f"the folder {name!r} contains no {INDEX}, so it is not a diffusers pipeline; name a "
+            f"the folder {name!r} contains no {INDEX}, so it is not a diffusers pipeline; give a "
             "folder that a pipeline's save_pretrained wrote, or a single checkpoint file"
         )
 

@@ -130,7 +130,7 @@ def call_arguments(
     settings: Mapping[str, Setting],
     output: str = "np",
 ) -> dict[str, Any]:
-    """Return the arguments of a call that makes one image for each prompt.
+    """Return the arguments of a call that generates one image for each prompt.
 
     The images have values in [0, 1]. `output` is "np" for arrays or "pt" for a tensor on the
     pipeline's device.

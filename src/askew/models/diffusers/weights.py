@@ -26,7 +26,7 @@ TOKEN_EMBEDDINGS = "token_embedding.weight"
 
 
 def weights_bytes(file: Path, dtype: torch.dtype) -> int:
-    """Return the number of bytes that a safetensors file's weights need when loaded as `dtype`.
+    """Return the size, in bytes, of a safetensors file's weights when loaded as `dtype`.
 
     Only the header of the file is read.
 
