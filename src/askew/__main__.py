@@ -1,4 +1,4 @@
-"""Entry point of the command line. This module handles failing streams, signals and the exit code.
+"""Entry point of the command line. This module handles stream failures, signals and the exit code.
 
 `askew` and `python -m askew` start here, before slow imports.
 """
@@ -75,7 +75,7 @@ def _lasting(stream: Any) -> Any:
 def _unwritten() -> int:
     """Return exit code 0, or print an error and return 1 if output could not be written.
 
-    A closed pipe is not an error, because the reading program needed no more output.
+    A closed pipe is not an error, because the program that reads it needs no more output.
     """
     sys.stdout.flush()
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)

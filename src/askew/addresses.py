@@ -1,8 +1,8 @@
 """Server addresses. askew never stores a user name, password or key that an address contains.
 
-Settings are stored in plans, results and reports, and options remain in the shell's history.
-Therefore a setting must not contain a secret. By contrast, an address in an environment variable
-may contain secrets.
+Settings are stored in plans, results and reports, and command-line options remain in the shell's
+history. Therefore a setting must not contain a secret. By contrast, an address in an environment
+variable may contain secrets.
 """
 
 import base64
@@ -23,7 +23,7 @@ KEYS_IN_ENVIRONMENT = (
 """Advice for users whose address contains a secret."""
 
 _LOGIN = re.compile(r"(?<=//)[^\s\"'<>]*@")
-"""Pattern for the user name and password in an address that is part of a text.
+"""Pattern for the user name and password of an address within a text.
 
 The password may contain a slash.
 """

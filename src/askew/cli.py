@@ -1,4 +1,4 @@
-"""The command line, with the commands of all methods and the commands for finished runs.
+"""The command line, with the methods' commands and the commands for finished runs.
 
 Each command is a function whose signature defines the options. A function is imported only when its
 command is called. Help texts are read from the source files.
@@ -61,7 +61,7 @@ COMMANDS: Mapping[str, str] = {
 GROUPS = {
     "runs": "List or remove runs. `askew runs FOLDER` lists the runs in a folder.",
     "store": "Manage the store of images and answers that runs share.",
-    "study": "Ask people about images: make a study, serve it to raters, and get its results.",
+    "study": "Ask people about images: create a study, serve it to raters, and get its results.",
     "studio": "Show the built-in portrait world: its networks and its planted biases.",
 }
 """Commands that have subcommands, mapped to their descriptions."""
@@ -116,7 +116,8 @@ def commands() -> Iterator[tuple[str, str]]:
 def overview() -> RenderableType:
     """Return a list of all commands, each with the first line of its documentation.
 
-    This function does not use cyclopts, whose import would take longer than everything else.
+    This function does not use cyclopts, because importing it would take longer than everything
+    else.
     """
     lines = {name: first_line(function) for name, function in commands() if " " not in name}
     lines |= GROUPS
@@ -185,7 +186,7 @@ def help_text(documentation: str) -> str:
     Parameters
     ----------
     documentation
-        A NumPy docstring. Each paragraph in the section Examples is an example.
+        A NumPy docstring. Each paragraph in the Examples section is a separate example.
     """
     description, *sections = SECTION.split(documentation)
     parts = [re.sub(r"^(Examples?):", r"**\1:**", description, flags=re.MULTILINE)]

@@ -79,7 +79,7 @@ def check(
 ) -> Text:
     """Check that a run is complete and that no file or row has changed.
 
-    A run is complete if every planned image is either stored or missing for a known reason.
+    A run is complete if every planned image is either in the store or missing for a known reason.
 
     Examples
     --------
@@ -516,7 +516,7 @@ def studio_truth(
     Parameters
     ----------
     prompt
-        Prompt that consists of words that the studio knows.
+        Prompt that contains only words that the studio knows.
     axis
         Print only this axis.
     bias

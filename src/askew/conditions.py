@@ -70,7 +70,7 @@ class Condition:
         return lines
 
     def matches(self, located: LocatedEstimate) -> bool:
-        """Check whether an estimate is about the axis, group or name in the condition."""
+        """Check whether an estimate concerns the axis, group or name in the condition."""
         return self.where is None or _plain(self.where) in map(_plain, located.names.values())
 
 

@@ -1,4 +1,4 @@
-"""Consoles that prevent labels, model answers and other untrusted text from moving the cursor."""
+"""Consoles that prevent untrusted text (such as labels or model answers) from moving the cursor."""
 
 import re
 import sys

@@ -36,7 +36,7 @@ PLACES = ("prompt", "model", "axis", "set", "value")
 
 @dataclass(frozen=True, slots=True)
 class EstimateRow:
-    """An estimate, and the model, prompt, axis and value that it describes.
+    """An estimate, with the model, prompt, axis and value that it describes.
 
     Attributes
     ----------
@@ -249,8 +249,8 @@ def _csv(rows: Sequence[EstimateRow]) -> str:
 def without_formula(value: object) -> object:
     """Return a value for a CSV file, preceded by an apostrophe if it looks like a formula.
 
-    Some programs start a new row at a carriage return, so carriage returns become line feeds, which
-    are quoted in the file.
+    Some programs start a new row at a carriage return. Therefore carriage returns are replaced by
+    line feeds, which are quoted in the file.
     """
     if not isinstance(value, str):
         return value
@@ -260,7 +260,7 @@ def without_formula(value: object) -> object:
 
 
 def as_text(number: int) -> str:
-    """Return the digits of a number for a CSV file, preceded by an apostrophe.
+    """Return the digits of a large number for a CSV file, preceded by an apostrophe.
 
     Spreadsheets and JavaScript would round a number above 2^53. A text keeps all digits.
     """

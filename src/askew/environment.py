@@ -64,8 +64,8 @@ def package_versions() -> Mapping[str, str]:
 def threads() -> int:
     """Return the number of threads that numeric code uses.
 
-    The result is PyTorch's number of threads if PyTorch is loaded, or else OMP_NUM_THREADS if it is
-    set, or else the number of CPUs.
+    If PyTorch is loaded, the result is PyTorch's number of threads. If not, the result is
+    OMP_NUM_THREADS if set, or else the number of CPUs.
     """
     torch = sys.modules.get("torch")
     if torch is not None:
@@ -81,8 +81,8 @@ def keep_freed_memory() -> bool:
     """Make the C library's allocator keep and reuse freed buffers.
 
     In each layer, a network frees and requests buffers of several megabytes. By default, glibc
-    returns these buffers to the system, which must clear all of their pages for the next request.
-    Environment variables that begin with `MALLOC_` take precedence.
+    returns these buffers to the operating system, which must then clear all their pages for the
+    next request. Environment variables that begin with `MALLOC_` take precedence.
 
     Returns
     -------

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from importlib.util import find_spec
 
 RESUME = "Finished work is kept. Repeat the command to continue"
-"""Last sentences of messages about errors that end a run."""
+"""Final sentences of messages about errors that end a run."""
 
 STOPPED = f"stopped. {RESUME}"
 """Message shown after Ctrl-C if the number of finished images is unknown."""
@@ -113,7 +113,7 @@ class ServerError(ModelError):
 
 
 class LanguageModelError(ModelError):
-    """A language model returned no usable answer in any attempt."""
+    """All attempts to get a usable answer from a language model failed."""
 
 
 class NotEnoughData(AskewError):

@@ -150,7 +150,7 @@ class PictureSet:
     reasons
         Up to five examples of missing images for each reason.
     copies
-        Number of further images that are identical to an image in `pictures`. They do not count.
+        Number of additional images that are identical to an image in `pictures`. They do not count.
     labels
         The first instrument's labels for the first images, keyed by axis; None for an image without
         a label.
@@ -209,7 +209,7 @@ class PictureSet:
 
 
 class ExtensibleRecord:
-    """Base class for records that other records extend with more fields."""
+    """Base class for records whose subclasses add more fields."""
 
     def into(self, kind: type[T], **more: object) -> T:
         """Create a record of another type from this record's fields and the fields in `more`."""
@@ -334,7 +334,7 @@ def with_q(node: T, family: Callable[[Address], Hashable]) -> T:
 def pattern(address: Address) -> Address:
     """Return an estimate's address without positions in lists.
 
-    Estimates in all entries of a list then have the same address.
+    Then the corresponding estimates in all entries of a list have the same address.
     """
     return tuple(part for part in address if isinstance(part, str))
 

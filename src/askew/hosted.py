@@ -104,7 +104,7 @@ class Server:
         Address, including the version. The query string of the address (?api-version=) is sent with
         each request. Error messages show the address without the query string and the password.
     timeout
-        Number of seconds, above 0, after which a request fails if the server sends no data. A
+        Number of seconds (above 0) without data from the server after which a request fails. A
         complete response may take `DEADLINE` times as long.
     attempts
         Maximum number of times that a request is sent, at least 1.
@@ -294,7 +294,7 @@ class Server:
 class AzureServer(Server):
     """A server that has Azure OpenAI's interface.
 
-    The addresses of requests contain the deployment in their path, and an API version.
+    The address of each request contains the deployment (in its path) and an API version.
 
     The key is sent as the header `api-key`. A Microsoft Entra token is not sent, even if the
     environment contains one.
@@ -354,7 +354,7 @@ def _is_used_up(error: openai.APIStatusError) -> bool:
 
 
 def _code(body: object) -> str:
-    """Return the codes of a server's error and its inner errors; "" if there are no codes."""
+    """Return the codes of a server's error and of its inner errors; "" if there are no codes."""
     codes = []
     while isinstance(body, dict):
         codes.append(str(body.get("code") or ""))
@@ -363,7 +363,7 @@ def _code(body: object) -> str:
 
 
 def quoted(text: str, secrets: Iterable[str]) -> str:
-    """Return a server's message as one line of limited length, without secrets."""
+    """Return a server's message as one line of limited length, with secrets removed."""
     for secret in filter(None, secrets):
         text = text.replace(secret, "***")
     line = " ".join(text.split())
@@ -494,7 +494,7 @@ def finished_within(seconds: float, call: Callable[[], T]) -> Future[T] | None:
     seconds
         Maximum number of seconds that the call may take.
     call
-        Function to call. This thread does not prevent the process from ending.
+        Function to call. The thread does not keep the process from exiting.
     """
     outcome: Future[T] = Future()
 
@@ -539,7 +539,7 @@ class BoundedClient(openai.DefaultHttpxClient):
         return answer.result()
 
     def _answer(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Send a request and return the complete response, if the server sends headers in time."""
+        """Send a request and return the complete response, provided that headers arrive in time."""
         begun = time.monotonic()
         try:
             response = super().send(request, **{**options, "stream": True})

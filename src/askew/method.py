@@ -102,7 +102,8 @@ class Method(Generic[P, G, F, R_co]):
         Version of the method. The number increases whenever a change makes the same plan and images
         yield different results. Finished runs are then scored again.
     label
-        Function that returns a short description of the plan for the name of the run folder.
+        Function that returns a short description of the plan, which becomes part of the run
+        folder's name.
     scores
         Functions that yield the estimates of a score for --fail-if, keyed by score name. By
         default, a score has the name of its field.
@@ -152,7 +153,7 @@ class Method(Generic[P, G, F, R_co]):
         Returns
         -------
         Result
-            The finished run. With `dry_run`, the amount of work is returned instead.
+            The finished run. With `dry_run`, return the amount of work instead.
 
         Raises
         ------
@@ -218,7 +219,7 @@ class Method(Generic[P, G, F, R_co]):
         return result
 
     def _make_share(self, plan: P, options: RunOptions) -> "ShareReport":
-        """Write the packs that one of several jobs contributes to a run."""
+        """Write the packs that a job contributes to a run that is shared by several jobs."""
         from askew.run.share import make_share
 
         def gather(run: Run) -> None:
@@ -299,7 +300,7 @@ class Method(Generic[P, G, F, R_co]):
     def _finished(self, plan: P, folder: Path, store: Path) -> F | None:
         """Return the findings of a finished run; None if repeating the run could change them.
 
-        None is also returned if data that the run needs are missing from the store.
+        The result is also None if data that the run needs are missing from the store.
         """
         if not (folder / RESULTS_FILE).exists() or DECIDING & changed_run_files(folder).keys():
             return None
@@ -502,7 +503,7 @@ def missing_image_warnings(sets: Sequence[PictureSet]) -> list[str]:
 
     The first warning concerns a large share of missing images. The second warning concerns image
     sets that are missing significantly more images than the other sets. For the second warning,
-    Fisher's exact test compares each set with all other sets, with Bonferroni correction.
+    Fisher's exact test (with Bonferroni correction) compares each set with all other sets.
     """
     reasons = sum((Counter(image_set.missing) for image_set in sets), Counter())
     missing = reasons.total()
@@ -551,7 +552,7 @@ def copy_warnings(sets: Sequence[PictureSet]) -> list[str]:
 
 
 def _ignores_seeds(image_set: PictureSet) -> bool:
-    """Check whether all images in a set were generated from seeds and are identical."""
+    """Check whether all images in a set are identical although they were generated from seeds."""
     seeds = [seed for seed in image_set.seeds if seed is not None]
     return len(seeds) == 1 and len(image_set.pictures) - image_set.pictures.count(None) == 1
 

@@ -587,7 +587,7 @@ def plan_fields(
     options
         Shared options that were given.
     folder
-        Plan field in which the options about a folder's manifest are stored.
+        Plan field that stores the options for a folder's manifest.
 
     Raises
     ------
@@ -643,12 +643,12 @@ def _implied_settings(chosen: Mapping[str, object]) -> dict[str, dict[str, Setti
 
 
 def _joined_paths(paths: object) -> str:
-    """Join several paths with commas; return a single path unchanged."""
+    """Join several paths with commas, or return a single path unchanged."""
     return ",".join(map(str, paths)) if isinstance(paths, list | tuple) else str(paths)
 
 
 def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: PromptOptions) -> list[str]:
-    """Return the given prompts and the prompts from a file. `clean` shortens prompts from the file.
+    """Return the prompts from the arguments and from a file; `clean` applies only to the file.
 
     Raises
     ------
@@ -680,7 +680,7 @@ class ProposalContext:
     cache
         Store for the model's answers.
     tell
-        Function that reports a sentence about the number of requests.
+        Function that reports a message about the number of requests.
     """
 
     settings: Mapping[str, Setting] = field(default_factory=dict)
@@ -735,7 +735,7 @@ def check_until(
     until, max_images
         The options --until and --max-images.
     fixed
-        The fixed number of images, if the user states one.
+        The fixed number of images, if the user specifies this number.
     option
         Name of the option that sets the number.
     images

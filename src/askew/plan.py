@@ -206,7 +206,7 @@ class PromptPlan(PlanPart):
 
 
 class RunPlan(PlanPart):
-    """Base class for the plans of all methods, with a hash and a file format."""
+    """Base class for the plans of all methods. It defines the hash and the file format."""
 
     @classmethod
     def read(cls, path: Path, *, follow: bool = True) -> Self:
@@ -318,7 +318,7 @@ def parse_toml(text: str, source: str) -> dict[str, object]:
 
 
 def plan_head(path: Path) -> dict[str, object]:
-    """Return the fields before the first table in a run's plan file, without validating them.
+    """Return the fields that precede the first table in a run's plan file, without validating them.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Providers, which turn a name such as "studio/planted" or "folder/PATH" into an object.
 
 Any installed package can define providers as entry points in one of the `GROUPS`. The name of an
-entry point is a provider ("folder") or a full name ("studio/planted"). The entry point loads a
-callable `(name: str, **settings) -> object`, where `name` is the part of the full name after the
-first slash. No large package is imported before a provider is used.
+entry point is a provider ("folder") or a full name ("studio/planted"). The entry point refers to a
+callable `(name: str, **settings) -> object`. Its argument `name` is the part of the full name after
+the first slash. No large package is imported before a provider is used.
 """
 
 import ast
@@ -39,7 +39,7 @@ T = TypeVar("T")
 class Provider:
     """Record of how an object was loaded.
 
-    This record is sent to other processes instead of the object.
+    This record is sent to other processes in place of the object.
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ def named(kind: Literal["method", "mitigation"], name: str) -> Any:
 
 
 def summary(point: EntryPoint) -> str:
-    """Return the first line of a provider module's docstring, without importing the module."""
+    """Return the first docstring line of a provider's module, without importing the module."""
     spec = find_spec(point.module)
     if not (spec and spec.origin):
         return ""

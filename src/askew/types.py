@@ -1,4 +1,4 @@
-"""Frozen records that all layers of askew share, and helpers that divide sequences."""
+"""Frozen records that all layers of askew use, and helpers that divide sequences."""
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -74,7 +74,7 @@ def slices(items: Sequence[T], size: int) -> list[Sequence[T]]:
 
 
 def plain(value: float, digits: int = 2) -> str:
-    """Format a number with a fixed number of decimals. A value that rounds to zero has no sign."""
+    """Format a number with a fixed number of decimals; omit the sign if it rounds to zero."""
     text = f"{value:.{digits}f}"
     return text.removeprefix("-") if float(text) == 0 else text
 
@@ -154,8 +154,8 @@ def missing_items(named: Iterable[tuple[str, object]]) -> tuple[MissingItem, ...
     Parameters
     ----------
     named
-        Pairs of a name and an image or label. If the detail for a missing file begins with a path,
-        the name is taken from this path.
+        Pairs of a name and an image or label. If the detail of a missing file begins with a path,
+        the file name is taken from this path.
     """
     examples: dict[str, list[MissingItem]] = {}
     for name, outcome in named:

@@ -22,7 +22,7 @@ Labor Statistics, Current Population Survey, table 11, annual averages of 2022 (
 UNIFORM = "uniform"
 SUBJECT_COLUMNS = ("prompt", "occupation")
 ROUNDING = 0.005
-"""Maximum accepted difference between 1 and the sum of published shares, which are rounded."""
+"""Maximum accepted difference between 1 and the sum of published (rounded) shares."""
 
 Shares = Mapping[str, float]
 SharesByAxis = dict[str, dict[str, float]]
@@ -97,7 +97,7 @@ class Reference:
 
 
 def _names(prompt: str, subject: str) -> bool:
-    """Check whether the words of a subject occur in a prompt as whole words.
+    """Check whether a prompt contains a subject's words as whole words.
 
     All prompts contain "".
     """
@@ -202,7 +202,7 @@ def observed_shares(name: str, entries: Iterable[SetShares]) -> Reference:
 
 
 def is_run(name: str) -> bool:
-    """Check whether a name is the folder of a finished run, rather than a model or a table."""
+    """Check whether a name refers to the folder of a finished run, not to a model or a table."""
     return (Path(name) / RESULTS_FILE).exists()
 
 
@@ -275,7 +275,7 @@ def _with_references_of_axes(prompt: PromptPlan, references: Sequence[Reference]
 
 
 def _with_reference(axis: AxisPlan, prompt: str, references: Sequence[Reference]) -> AxisPlan:
-    """Return an axis with the shares from the first reference that has shares for it."""
+    """Return an axis with the shares from the first reference that contains shares for it."""
     if len(axis.values) < 2:
         return axis
     for given in references:
