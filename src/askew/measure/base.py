@@ -29,8 +29,8 @@ class VQA(Protocol):
     name
         Name of the instrument.
     fingerprint
-        Text that changes whenever an answer could change. It depends on the weights, the code
-        version and the settings.
+        Text that changes whenever an answer could change. The fingerprint depends on the weights,
+        the code version and the settings.
     """
 
     name: str
@@ -87,7 +87,7 @@ class CalledVQA(VQA, Protocol):
 class PictureReader(Protocol):
     """Reader that computes a float32 vector from an image.
 
-    Its `fingerprint` changes whenever a vector could change.
+    The reader's `fingerprint` changes whenever a vector could change.
     """
 
     name: str
@@ -229,9 +229,9 @@ class CachingEmbedder:
 class ComparingVQA:
     """VQA that compares an image with captions for each possible answer.
 
-    It chooses the answer whose mean caption vector has the largest cosine similarity to the image's
-    vector. A subclass implements two methods: `sees_somebody` decides whether a person is the main
-    subject of each image, and `_column` answers a question.
+    The VQA chooses the answer whose mean caption vector has the largest cosine similarity to the
+    image's vector. A subclass implements two methods: `sees_somebody` decides whether a person is
+    the main subject of each image, and `_column` answers a question.
     """
 
     sees_somebody: Callable[[Vectors], NDArray[np.bool_]]

@@ -43,7 +43,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
 }
 """Nouns for the subjects that the axes in the catalog describe.
 
-They include men and women, so that captions do not depend on gender.
+The nouns include men and women, so that captions do not depend on gender.
 """
 
 Texts = dict[str, tuple[str, ...]]

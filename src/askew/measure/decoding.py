@@ -59,8 +59,8 @@ class OptionWalk(OptionReader):
     ends
         Tokens that end an answer.
     targets
-        Index of the option that each row follows. If it is negative, the row follows the most
-        probable path at each fork.
+        Index of the option that each row follows. If the index is negative, the row follows the
+        most probable path at each fork.
     rows
         Rows of the batch.
 

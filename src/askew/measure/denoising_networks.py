@@ -217,7 +217,7 @@ class AuraFlow(DenoisingNetwork):
 
 
 class Sana(DenoisingNetwork):
-    """The transformer of Sana. Its pipeline puts an instruction before each text."""
+    """The transformer of Sana. Sana's pipeline puts an instruction before each text."""
 
     def _encoded(self, prompts: list[str], device: Any) -> Conditions:
         """Return the texts' hidden states and the attention mask."""
@@ -276,7 +276,7 @@ def to_epsilon(output: Tensor, noisy: Tensor, alpha_bar: Tensor, prediction: str
         Noisy latents x_t that the network took as input.
     alpha_bar
         Value ᾱ of the noise schedule. If the schedule ends in pure noise, ᾱ is 0 at the last
-        timestep. Then v does not depend on the noise, and ε = x_t.
+        timestep. In this case, v does not depend on the noise, and ε = x_t.
     prediction
         Kind of output: epsilon, v_prediction or sample.
     """

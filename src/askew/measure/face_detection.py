@@ -108,7 +108,7 @@ def enlarged(image: Image.Image) -> Image.Image:
 
 
 class Detector(Protocol):
-    """Face detector. Its `fingerprint` changes whenever its detections could change."""
+    """Face detector. The `fingerprint` changes whenever the detections could change."""
 
     fingerprint: str
 
@@ -119,7 +119,7 @@ class Detector(Protocol):
 class MtcnnDetector:
     """Detector that uses `askew.measure.mtcnn`.
 
-    It finds faces that are at least about 24 pixels wide.
+    The detector finds faces that are at least about 24 pixels wide.
     """
 
     fingerprint = f"mtcnn-1 certain={MTCNN_CERTAIN}"

@@ -23,7 +23,7 @@ from askew.types import Missing, Picture, Question
 CANNOT_TELL = "cannot tell"
 """Option that askew adds to each question with options.
 
-It is also allowed as an answer to open questions.
+This option is also allowed as an answer to open questions.
 """
 
 UNDECIDED = Missing("cannot_tell", "the model answered that it cannot tell")
@@ -96,7 +96,7 @@ def image_part(picture: Picture, size: int, detail: str) -> dict[str, Any]:
     size
         Maximum width and maximum height of the image, in pixels. Larger images are scaled down.
     detail
-        Value of the field `detail`. If it is "", the message has no such field.
+        Value of the field `detail`. If "", the message does not contain this field.
     """
     image = opened(picture.path)
     image.thumbnail((size, size), Image.Resampling.LANCZOS, reducing_gap=None)

@@ -437,8 +437,8 @@ def _unevenly_absent(
     """Return a warning for each axis for which the share of missing files depends on the label.
 
     askew applies Pearson's chi-squared test to a table that counts missing and existing files per
-    label. It uses permutations if counts are small. The q-values come from the Benjamini-Hochberg
-    procedure over the axes.
+    label. The test uses permutations if counts are small. The q-values come from the
+    Benjamini-Hochberg procedure over the axes.
     """
     contrasts = []
     p_values = []

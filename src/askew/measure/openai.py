@@ -53,7 +53,7 @@ class LabelingSettings:
     size
         Maximum width and maximum height of the images that askew sends, in pixels.
     detail
-        Value of the request's field `detail`. If it is "", requests have no such field.
+        Value of the request's field `detail`. If "", requests do not contain this field.
     together
         Maximum number of questions with options per call.
     temperature

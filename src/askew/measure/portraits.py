@@ -44,7 +44,7 @@ def similarity(landmarks: Landmarks) -> tuple[complex, complex]:
     """Return the coefficients of the map z -> a z + b from landmarks to canonical landmarks.
 
     Here z = x + iy is the position of a landmark. The map rotates, scales and shifts the landmarks.
-    It minimizes the sum of squared distances between mapped and canonical landmarks.
+    The map minimizes the sum of squared distances between mapped and canonical landmarks.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def average_face(faces: ArrayLike) -> Bytes:
 
 
 def cheek_mask(size: tuple[int, int], landmarks: Landmarks) -> Mask:
-    """Return a mask of a face's cheeks. It depends only on the landmarks, not on color.
+    """Return a mask of a face's cheeks. The mask depends only on the landmarks, not on color.
 
     Parameters
     ----------
@@ -139,8 +139,8 @@ class SkinChange:
     lightness
         Change in mean lightness L* over the pixels that are skin in both images.
     background
-        Change in mean L* over the pixels that are not skin in either image. It measures a change in
-        exposure.
+        Change in mean L* over the pixels that are not skin in either image. This value measures a
+        change in exposure.
     """
 
     before: float | Missing

@@ -85,8 +85,8 @@ class AskingSettings(NetworkSettings):
     max_tokens
         Maximum length of an open answer, in tokens.
     prompt
-        Prompt that contains {question}. If it is empty, the prompt is the question itself, or a
-        simple template if the model has no chat template.
+        Prompt that contains {question}. If empty, the model receives the question itself, or the
+        question in a simple template if the model has no chat template.
     """
 
     max_tokens: int = 64

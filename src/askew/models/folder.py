@@ -102,7 +102,7 @@ class FolderCollection:
     def revision(self) -> str:
         """SHA-256 of the images' contents, prompts and conditions.
 
-        It does not depend on paths or labels.
+        The digest does not depend on paths or labels.
         """
         digests = self.digests
         with without_cycle_search():

@@ -89,14 +89,14 @@ class Pretrained:
     name
         Name of the network as the user wrote it.
     folder
-        Folder that contains the network's small files. It is the user's folder, or a folder in the
+        Folder that contains the network's small files. This folder belongs to the user, or to the
         cache of the Hub's client.
     files
         Paths of all files of the network, relative to the folder, with slashes as separators.
     identity
         Text that changes when the network changes: the commit, or a digest of the folder's files.
     on_hub
-        True if the network is in a repository on the Hub. Its weights may not have been downloaded
+        True if the network is in a repository on the Hub. The weights may not have been downloaded
         yet.
     """
 
@@ -187,7 +187,7 @@ def find_pretrained(
 def _find_in_folder(name: str, folder: Path) -> Pretrained:
     """Return a description of the network in a folder.
 
-    Its identity is a digest of the relevant files.
+    The network's identity is a digest of the relevant files.
     """
     files = _files_below(folder)
     digest = hashlib.sha256()
@@ -221,7 +221,7 @@ def _find_on_hub(name: str, revision: str | None) -> Pretrained:
 def file_state(name: str, revision: str | None = None) -> object:
     """Return a value that changes when a network's files change.
 
-    It is computed without reading the files.
+    The value is computed without reading the files.
     """
     path = Path(name).expanduser()
     if not name or not path.exists():

@@ -22,8 +22,8 @@ MOST_VALUES = 20
 def hub_blobs(folder: Path) -> Path | None:
     """Return the folder to which links in a Hugging Face cache lead; None outside a cache.
 
-    Paths in a cache have the form NAME/snapshots/REVISION/file. Its files are links to files in
-    NAME/blobs.
+    Paths in a cache have the form NAME/snapshots/REVISION/file. The files in a cache are links to
+    files in NAME/blobs.
     """
     for place in (folder, *folder.parents):
         blobs = place.parent.parent / "blobs"

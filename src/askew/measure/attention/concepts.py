@@ -20,8 +20,8 @@ class ConceptTokens:
     Parameters
     ----------
     model
-        The model. Its optional attribute `concept_tokens` maps concepts to tokens, and its optional
-        attribute `concept_vectors` is the safetensors file with a vector for each token.
+        The model. The model's optional attributes are `concept_tokens`, which maps concepts to
+        tokens, and `concept_vectors`, the safetensors file with a vector for each token.
     """
 
     def __init__(self, model: Any) -> None:

@@ -59,7 +59,7 @@ class RecordingEncoder(torch.nn.Module):
     ----------
     record
         List to which the encoder adds the tokens that it receives. All encoders of a pipeline share
-        the list.
+        this list.
     name
         Name of the encoder in its pipeline.
     kind

@@ -195,7 +195,7 @@ class PipelineMaker(ABC, Generic[R]):
         """Call the pipeline once, and return its images.
 
         Some pipelines draw noise from the global generator instead of the images' own generators.
-        For such a pipeline, this method returns only the image for the first request. From then on,
+        In this case, this method returns only the image for the first request, and from then on,
         the pipeline generates one image at a time.
         """
         pipeline = self.pipeline
