@@ -1,7 +1,7 @@
 """Web forms for commands, and conversion of submitted forms to command-line arguments.
 
 Like the help in the terminal, the form fields are derived from the command's signature, docstring
-and option records. A form cannot do anything that a terminal cannot do.
+and option records. A form cannot do more than a terminal command.
 """
 
 import inspect
@@ -197,7 +197,7 @@ def command_form(method: str) -> CommandForm:
 def _fields(function: Callable[..., object]) -> Iterator[OptionField]:
     """Yield a form field for each option of a command.
 
-    Options that belong only to this command come first.
+    Options that only this command has come first.
     """
     hints = get_type_hints(function, include_extras=True)
     helps = documented_parameters(inspect.getdoc(function) or "")

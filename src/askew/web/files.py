@@ -9,7 +9,7 @@ from askew.web.shell import style_sheet
 from askew.web.site import Site
 
 SMALL = 160
-"""Length in pixels of the longer side of a small copy of an image."""
+"""Length (in pixels) of the longer side of an image's small copy."""
 
 FOREVER = {"cache-control": "private, max-age=31536000, immutable"}
 """Headers for content that never changes.
@@ -58,6 +58,6 @@ def _copy(site: Site, request: HTTPRequest, side: int) -> Response:
 
 
 def overlay(site: Site, request: HTTPRequest) -> Response:
-    """Return an attention overlay, which was drawn and cached when a page was requested."""
+    """Return an attention overlay that was drawn and cached when a page was requested."""
     content = site.overlays.get(request.path_params["digest"])
     return Response(content, media_type="image/webp", headers=FOREVER)

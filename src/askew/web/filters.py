@@ -1,4 +1,4 @@
-"""Filters for a run's images, by image set, axis, label, instrument, or disagreement."""
+"""Filters for a run's images: by image set, axis, label, instrument or disagreement."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -81,7 +81,7 @@ class ImageFilter:
 
 @dataclass(frozen=True, slots=True)
 class PlacedImage:
-    """An image that a filter selected, and its image set."""
+    """An image that a filter has selected, and its image set."""
 
     image: LabeledImage
     of: LabeledSet
@@ -132,7 +132,7 @@ def _fits(image: LabeledImage, name: str, chosen: ImageFilter, marks: HandMarks)
 
 
 def _labels(image: LabeledImage, name: str, chosen: ImageFilter, marks: HandMarks) -> Iterator[str]:
-    """Yield an image's labels, limited to the axis and the instrument of the filter."""
+    """Yield an image's labels, limited to the filter's axis and instrument."""
     for instrument, by_axis in image.labels.items():
         if chosen.by in ("", instrument):
             for axis, label in by_axis.items():
@@ -161,7 +161,7 @@ def disagreeing_axes(image: LabeledImage, only: str = "") -> list[str]:
 
 
 def sets_named(sets: Sequence[LabeledSet]) -> dict[str, str]:
-    """Return the filter value for each name that several image sets share, keyed by the name."""
+    """Return the filter values for names that several image sets share, keyed by name."""
     counts = Counter(each.name for each in sets)
     return {name: NAMED + name for name, count in counts.items() if count > 1}
 

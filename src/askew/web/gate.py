@@ -1,11 +1,11 @@
 """Security checks for each request before the app reads it, and headers for each response.
 
 The gate refuses requests from other web pages in the same browser, requests from other users of
-this machine, and requests for addresses that are not plain paths. The gate detects requests from
-other web pages by the headers Host, Origin and Sec-Fetch-Site, and by a missing cookie, because
-browsers do not send the cookie with requests from other sites. The gate detects requests from other
-users by the missing cookie and, on Linux, by the user id of the connection. Responses do not allow
-scripts.
+this machine, and requests for addresses that are not plain paths. The gate recognizes requests from
+other web pages by the headers Host, Origin and Sec-Fetch-Site. It also recognizes them by a missing
+cookie, because browsers do not send the cookie with requests from other sites. The gate recognizes
+requests from other users by the missing cookie and, on Linux, by the user id of the connection.
+Responses do not allow scripts.
 """
 
 import os
@@ -42,7 +42,7 @@ ISOLATING_HEADERS: Headers = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
 )
-"""Headers that tell a browser to isolate a response from other web pages."""
+"""Headers that instruct browsers to isolate a response from other web pages."""
 
 HEADERS: Headers = (
     (b"content-security-policy", POLICY.encode()),
@@ -98,7 +98,7 @@ class Gate:
         self.hosts = frozenset((f"{HOST}:{port}", f"localhost:{port}"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request to the app if it is allowed, otherwise refuse it."""
+        """Pass a request to the app if the request is allowed, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -225,7 +225,7 @@ def user_of_connection(client_port: int, server_port: int) -> int | None:
     Returns
     -------
     int or None
-        User id; None on systems other than Linux, since they do not report it.
+        User id; None on systems other than Linux, which do not report it.
     """
     local = f":{client_port:04X}"
     remote = f":{server_port:04X}"

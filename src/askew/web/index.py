@@ -53,7 +53,7 @@ ORDERS = {
     "size": "size DESC",
     "state": "state, folder",
 }
-"""SQL clause for each order in which the list of runs can be sorted."""
+"""SQL clause for each sort order of the list of runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class RunIndex:
             return [row[0].hex() for row in self._connection.execute(query, (identity,))]
 
     def shared_images(self, identity: str) -> int:
-        """Return how many of the images in a run also occur in other runs."""
+        """Return the number of images in a run that also occur in other runs."""
         query = (
             "SELECT count(*) FROM images AS own WHERE own.run = ? AND EXISTS "
             "(SELECT 1 FROM images AS other WHERE other.id = own.id AND other.run != own.run)"
@@ -209,7 +209,7 @@ class RunIndex:
     def put(self, facts: RunFacts, stamp: str, images: Sequence[str]) -> None:
         """Write a run's metadata and the ids of its images.
 
-        Call this method only from a function that is passed to `write`.
+        Call this method only in functions that are passed to `write`.
         """
         self._remove(facts.id)
         values = (
@@ -383,7 +383,7 @@ def _is_run(folder: Path) -> bool:
 def _opened(file: Path | None) -> sqlite3.Connection:
     """Open the index in a file, or an index in memory if the file cannot be written.
 
-    A file that is damaged or from another version of askew is replaced.
+    An index file that is damaged or from another version of askew is replaced.
     """
     if file is None:
         return _connected(":memory:")

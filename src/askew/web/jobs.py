@@ -1,8 +1,8 @@
 """Jobs, which are commands that the app starts. One job runs at a time. Other jobs wait in a queue.
 
 Each job has a folder with its arguments, process id and output. A running job continues when the
-app ends. When the app starts again, it recognizes the job by the process id and the start time of
-the process. The app itself loads no model.
+app ends. When the app restarts, it recognizes the job by the id and the start time of its process.
+The app itself loads no model.
 """
 
 import json
@@ -127,7 +127,7 @@ class Jobs:
         Parameters
         ----------
         identity
-            Id of the job, as submitted with the form.
+            Id of the job, submitted with the form.
         arguments
             Arguments for `askew`.
         run
@@ -260,7 +260,7 @@ class Jobs:
                 del self._children[identity]
 
     def _start_next(self) -> None:
-        """Start the job that has waited longest, unless another job is running."""
+        """Start the job that has been waiting longest, unless another job is running."""
         jobs = self.all()
         states = {job.id: self.state(job) for job in jobs}
         queued = [job for job in jobs if states[job.id] == "queued"]
@@ -275,7 +275,7 @@ class Jobs:
 
 
 class _QueueLock:
-    """Lock that ensures that only one running app starts jobs.
+    """Lock that ensures that only one of the running apps starts jobs.
 
     Other running apps show the jobs, but do not start them.
     """

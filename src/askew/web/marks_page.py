@@ -149,7 +149,7 @@ def notes_page(site: Site, request: HTTPRequest) -> Response:
         forms.append(_note_form(action, token, None, _subjects(run)))
     else:
         forms = [tag("p", bdi(saved.text)) for saved in annotations.notes.values()]
-    lead = "Notes become the first section of the report, including exported reports."
+    lead = "Notes become the first section of the report, also in exported reports."
     back = tag("p", tag("a", "Report of the run", href=f"/runs/{run.facts.id}"))
     return page("Notes", sheet("Notes", back, *forms, lead=lead), area="runs")
 
@@ -185,7 +185,7 @@ def _note_form(
 
 
 def write_note(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Save a note, and redirect to the page with the notes."""
+    """Save a note, and redirect to the page that shows the notes."""
     run = site.opened.run(request.path_params["run"])
     identity = sent.text("id")
     saved = run.annotations.notes

@@ -137,7 +137,7 @@ def _how(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
 
 
 def _cost(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
-    """Return the page of the last step, with the required work, the command and the buttons."""
+    """Return the page of the last step: the required work, the command and the buttons."""
     identity = sent.text("job") or new_identity()
     arguments = arguments_of(site, chosen, sent, identity)
     carried = _carried(sent, {"job"}, chosen.method)

@@ -70,7 +70,7 @@ class OpenedRun:
         annotations
             Label corrections, flags and notes that the user has entered.
         with_corrections
-            Whether the shares use the corrected labels in place of the instruments' labels.
+            Whether the shares use corrected labels in place of the instruments' labels.
 
         Raises
         ------
@@ -150,7 +150,7 @@ class OpenedRuns:
                 self._allowed.popitem(last=False)
 
     def image_file(self, image: str) -> Path:
-        """Return the path of an image file, if the image is in a run's results or has been allowed.
+        """Return an image file's path if the image is in a run's results or has been allowed.
 
         Raises
         ------

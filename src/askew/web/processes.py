@@ -20,7 +20,7 @@ ENDED_STATES = ("Z", "X")
 class ProcessIdentity:
     """Id and start time of a process.
 
-    The start time is needed because a later process can have the same id.
+    The start time is needed because a later process can get the same id.
 
     Attributes
     ----------

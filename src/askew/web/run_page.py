@@ -1,6 +1,6 @@
 """Page of a run, with its report.
 
-Each number of images in the report links to a list of these images.
+Each image count in the report links to a list of the counted images.
 """
 
 from pathlib import Path
@@ -27,7 +27,7 @@ from askew.web.shell import message, page, sheet
 from askew.web.site import Site
 
 ORIGINAL = "original"
-"""Value of the query parameter `labels` that makes a page show shares without corrections."""
+"""Value of the query parameter `labels` that makes a page show uncorrected shares."""
 
 REFRESH = 5
 """Time in seconds after which the browser reloads the page of a run in progress."""
@@ -79,7 +79,7 @@ def links_of(site: Site, run: OpenedRun) -> PageLinks:
 
 
 def small_or_large(reference: ImageReference) -> str:
-    """Return the address of a copy of an image in the size that the page shows."""
+    """Return the address of a copy of an image at the size shown on the page."""
     return f"/images/{reference.image_id}/{'large' if reference.large else 'small'}"
 
 

@@ -1,6 +1,6 @@
 """Server for the web app.
 
-The server listens on a port, reads the runs, and opens the user's browser.
+The server listens on a port, reads the runs, and opens the app in the user's browser.
 """
 
 import os

@@ -1,8 +1,8 @@
 """The user's session: a one-time token for opening the app, a cookie, and a token for each form.
 
-The address that askew prints in the terminal contains the one-time token. The first request with
-this token receives a cookie. Each form contains a keyed hash of its action path. Only this session
-can compute this hash.
+The address that askew prints in the terminal contains the one-time token. The response to the first
+request with this token sets a cookie. Each form contains a keyed hash of its action path. Only this
+session can compute this hash.
 """
 
 import hmac
@@ -37,7 +37,7 @@ class Session:
         return self._token or ""
 
     def exchange(self, token: str) -> str | None:
-        """Use up the one-time token, and return the cookie's value; None if the token is wrong."""
+        """Exchange the one-time token for the cookie's value; return None if the token is wrong."""
         with self._lock:
             expected = self._token
             if expected is None or not hmac.compare_digest(expected.encode(), token.encode()):

@@ -190,7 +190,7 @@ def page_number(text: str, count: int, on_a_page: int) -> int:
 
 
 def pager(number: int, last: int, address: Callable[[int], str]) -> Markup | None:
-    """Return links to the previous and next page of a list; None if the list has only one page."""
+    """Return links to a list's previous and next pages; None if the list has only one page."""
     if last < 2:
         return None
     links = []

@@ -1,4 +1,4 @@
-"""Record of the objects that all pages of a running app share, and types of page handlers."""
+"""Record of the objects shared by all pages of a running app, and types of page handlers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Site:
     is_read_only
         Whether the app must not change anything on disk.
     overlays
-        Cache of the attention overlays that recent pages show.
+        Cache of the attention overlays shown on recent pages.
     comparisons
         Cache of recent comparisons.
     """

@@ -23,7 +23,7 @@ class GroupCheck:
     drawn : int
         Number of images that were generated or given for the group.
     empty : int
-        Number of requested images that stay missing because too few images show the group.
+        Number of requested images that remain missing because too few images show the group.
     """
 
     group: str

@@ -1,4 +1,4 @@
-"""Check whether input images show the group that they should show.
+"""Check whether input images show their intended group.
 
 A score for the group "men" is meaningless if the model ignored the word "man". askew therefore
 generates extra images and uses them instead of images that show another group. In the paper, CLIP
@@ -55,8 +55,8 @@ def checked_pictures(
 
     Images are replaced only if an instrument labels them.
 
-    A generated image that shows another group is replaced with an extra image that shows the right
-    group or, if none is left, with `Missing`. If the user supplied the images, all of them are
+    A generated image that shows another group is replaced with an extra image of the right group
+    or, if no extra image is left, with `Missing`. If the user supplied the images, all of them are
     kept. askew adds a warning to the run if too few images show a group.
 
     Returns
@@ -180,7 +180,7 @@ class GroupPool:
     labels: LabelsByAxis
 
     def shows(self, picture: Outcome) -> bool | None:
-        """Check whether an image's labels match the name of the group; None without labels."""
+        """Check whether an image's labels match the group's name; None if there are no labels."""
         if isinstance(picture, Missing):
             return None
         verdicts = []
@@ -242,7 +242,7 @@ def _draw_extra(
     labelers: Sequence[VQA],
     axes: Sequence[Axis],
 ) -> None:
-    """Add images to each pool until enough show the group, or up to the limit `EXTRA_FACTOR`."""
+    """Add images to each pool until enough show the group, within the limit `EXTRA_FACTOR`."""
 
     def draw() -> None:
         while short := [pool for pool in pools if _may_draw(pool)]:
@@ -272,7 +272,7 @@ def _draw_for(
     labelers: Sequence[VQA],
     axes: Sequence[Axis],
 ) -> None:
-    """Generate and label the images that a pool still needs, up to the limit."""
+    """Generate and label the images that the pools still need, up to the limit."""
     limit = pool.images * (1 + EXTRA_FACTOR)
     already = len(pool.pictures)
     up_to = min(limit, already + pool.lacking())

@@ -194,7 +194,8 @@ def paper_settings(
 ) -> dict[str, Setting]:
     """Return the paper's settings if the model is Stable Diffusion 1 or 2, as in the paper.
 
-    Other models use the settings recommended by their makers, or the defaults of their pipelines.
+    Other models use the settings recommended by their developers, or the defaults of their
+    pipelines.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Write the sentences and sections on the group check and the neutrality of input images."""
+"""Write the sentences and sections about the group check and the neutrality of input images."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ If the share is lower, askew warns.
 
 
 def group_check_warnings(entries: Sequence[GroupCheck], given: bool) -> list[str]:
-    """Return a warning for each group whose images show the group too rarely.
+    """Return a warning for each group that its images show too rarely.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def group_check_warnings(entries: Sequence[GroupCheck], given: bool) -> list[str
 
 
 def group_check_section(entries: Sequence[GroupCheck]) -> Section:
-    """Return the page's section on the group check."""
+    """Return the page section about the group check."""
     text = Paragraph(
         "askew leaves out generated input images that do not show their group.",
         items=tuple(_group_check_sentence(entry) for entry in entries),
@@ -96,7 +96,7 @@ def _most_frequent_target(entry: Neutrality) -> str:
 
 
 def neutrality_section(entries: Sequence[Neutrality]) -> Section:
-    """Return the page's section on the neutrality of input images."""
+    """Return the page section about the neutrality of input images."""
     text = Paragraph(
         "An input image is neutral if it shows no target before it is edited.",
         items=tuple(_neutrality_sentence(entry) for entry in entries),

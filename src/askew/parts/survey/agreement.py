@@ -19,7 +19,7 @@ from askew.stats.agreement import alpha_estimate, kappa_estimate
 from askew.types import Axis, Missing, Picture, record
 
 LARGEST_LIST = 12
-"""Maximum number of images without a majority that are listed in the findings."""
+"""Maximum number of images without a majority label that the findings list."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class AxisRatings:
 
     @property
     def codes(self) -> NDArray[np.int64]:
-        """Index of the value that each rater gave; -1 if the rater gave none.
+        """Index of the value that each rater chose; -1 if the rater chose no value.
 
         Shape (raters, images).
         """
@@ -70,19 +70,19 @@ class RaterAgreement:
     coefficient : str
         "kappa" (Cohen) for two raters, "alpha" (Krippendorff) for more.
     agreement : Estimate or Missing
-        Value of the coefficient. 0 means the agreement that is expected by chance.
+        Value of the coefficient; 0 corresponds to the agreement expected by chance.
     images : int
         Number of images with a label from at least one rater.
     unanimous : int
-        Number of images that have two or more labels, all of which are the same.
+        Number of images that have at least two labels and whose labels are all the same.
     no_majority : int
-        Number of images for which no label was given by more than half of the raters.
+        Number of images for which no label was chosen by more than half of the raters.
     split : tuple of str
-        IDs of the first images without a majority.
+        IDs of the first images without a majority label.
     votes : mapping of rater to mapping of label to int
         Number of times that each rater gave each label.
     shares_of_votes : mapping of value to float
-        Share of each label among the raters of an image, averaged over images.
+        Share of an image's raters who chose each label, averaged over images.
     """
 
     axis: str
@@ -177,7 +177,7 @@ def _is_unanimous(labels: Sequence[Answer]) -> bool:
 
 
 def _shares_of_votes(labels: Iterable[Sequence[Answer]], values: Sequence[str]) -> dict[str, float]:
-    """Return each label's share among an image's raters, averaged over images."""
+    """Return the share of an image's raters who chose each label, averaged over images."""
     distributions = [distribution(of_image, values) for of_image in labels]
     known = [shares for shares in distributions if shares]
     if not known:

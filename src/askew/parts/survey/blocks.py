@@ -31,7 +31,7 @@ Link = Callable[[SetShares], str]
 def value_group(
     entry: SetShares, label: str, group: str = "", link: str | None = None
 ) -> b.ValueGroup:
-    """Return a chart group with the shares of a set on an axis, and the verdict on them."""
+    """Return a chart group with a set's shares on an axis, and the verdict about the shares."""
     values = tuple(
         b.ValueShare(value, share, entry.counts.get(value), entry.reference.get(value))
         for value, share in entry.shares.items()
@@ -59,7 +59,7 @@ def folded(
     Parameters
     ----------
     caption, heading
-        Chart caption, and heading above the labels.
+        Chart caption, and the heading above the labels.
     groups
         All groups.
     most
@@ -253,7 +253,7 @@ class _ValueColumns(NamedTuple):
 
 
 def _value_columns(entry: SetShares) -> _ValueColumns:
-    """Return columns for the count, the error-corrected share and the bounds of each value."""
+    """Return columns for each value's count, error-corrected share and bounds."""
     headings = ["images"]
     cells: dict[str, list[b.Content]] = {}
     for value in entry.shares:
@@ -304,7 +304,7 @@ def _missing_row(entry: SetShares, more: int) -> list[b.IntervalRow]:
     Parameters
     ----------
     entry
-        Shares of a set. For shares over several prompts, there is no such row.
+        Shares of a set. For shares pooled over several prompts, there is no row of this kind.
     more
         Number of additional empty cells in the row.
     """
@@ -321,7 +321,7 @@ def _missing_row(entry: SetShares, more: int) -> list[b.IntervalRow]:
 
 
 def distances(entries: Sequence[SetShares]) -> b.IntervalChart:
-    """Return a chart of how far the sets deviate from the reference on an axis."""
+    """Return a chart that shows how far the sets deviate from the reference on an axis."""
     several_instruments = len({entry.instrument for entry in entries}) > 1
     several_prompts = len({entry.prompt for entry in entries}) > 1
     rows = []
@@ -376,7 +376,7 @@ def confusion(entry: Confusion) -> b.Table:
 
 
 def labelers(entries: Sequence[Confusion], level: float) -> b.Table:
-    """Return a table of how often each instrument's labels agree with true values on each axis.
+    """Return a table of how often instruments' labels agree with the true values on each axis.
 
     Each share of agreement has a Wilson interval. The shares exclude images without a label.
 

@@ -1,4 +1,4 @@
-"""Obtain labeling errors of instruments, from human labels or from the instruments themselves."""
+"""Obtain the labeling errors of instruments, from human labels or from the instruments."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,7 +48,7 @@ class Confusion:
 
 
 def confusion(sets: Iterable[ObservedSet], axis: Axis, instrument: str, truth: str) -> Confusion:
-    """Count the images with each combination of a true value and an instrument's label.
+    """Count the images for each combination of true value and instrument label.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def confusions(
     sets: Mapping[str, Sequence[ObservedSet]],
     instruments: Sequence[str],
 ) -> tuple[Confusion, ...]:
-    """Compare each instrument's labels with the first set of human labels, on axes that have both.
+    """Compare each instrument's labels with the first set of human labels, on axes with both.
 
     The result is empty if there are no human labels.
     """
@@ -123,7 +123,7 @@ def sampled_errors(
     sets: Iterable[ObservedSet],
     instruments: Mapping[str, VQA],
 ) -> Errors:
-    """Estimate the errors of instruments from human labels for a sample of the images.
+    """Estimate the instruments' errors from human labels for a sample of the images.
 
     Parameters
     ----------

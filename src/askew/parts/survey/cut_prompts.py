@@ -1,4 +1,4 @@
-"""Find prompts that a model cuts off before the stated value, so that no image can show it."""
+"""Find prompts that a model truncates before the stated value, so that no image can show it."""
 
 import re
 from collections.abc import Iterable

@@ -22,13 +22,13 @@ FIRST_SHOWN = 48
 
 MATRIX_ROWS = 12
 STRIP = 5
-"""Maximum number of rows in a matrix, and number of images beside each row."""
+"""Maximum number of rows in a matrix, and number of images shown beside each row."""
 
 NO_LABEL = "no label"
 
 
 def shares_chart(entries: Sequence[SetShares], link: Link) -> b.ValueChart:
-    """Return a chart of an image set's shares on all axes, significant axes first.
+    """Return a chart of an image set's shares on all axes, with significant axes first.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def label_column(
     note: str = "",
     most: int | None = None,
 ) -> b.ImageColumn:
-    """Return a column with the images of a set, grouped by label, largest group first.
+    """Return a column with the images of a set, grouped by label, with the largest group first.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def label_column(
     label, note
         Name of the set, and the small text after the name.
     most
-        Number of images. By default, all images of a small set, or the first images of a larger
+        Number of images. The default is all images of a small set, or the first images of a larger
         set.
     """
     if most is None:
@@ -210,7 +210,7 @@ def prompt_matrix(
 
 
 def _matrix_note(places: int) -> str:
-    order = "Matrix in which prompts and axes with the largest deviations come first."
+    order = "A matrix in which the prompts and axes with the largest deviations come first."
     if places > MATRIX_ROWS:
         return f"{order} {places - MATRIX_ROWS} more follow below."
     return order
@@ -234,7 +234,7 @@ def _rows_together(
 
 
 def _axes_by_bias(entries: Iterable[SetShares]) -> list[str]:
-    """Sort the axes by decreasing number of significant sets."""
+    """Sort the axes so that the axes with the most significant sets come first."""
     biased: dict[str, int] = {}
     for entry in entries:
         biased[entry.axis] = biased.get(entry.axis, 0) + (is_biased(entry) is True)

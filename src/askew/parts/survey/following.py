@@ -1,8 +1,8 @@
 """Compare the labels of images with the values that a model's mitigations request.
 
 A mitigation file states the shares that it requests. However, the file may be damaged, its words
-may be replaced, or a model may not follow it. askew therefore compares the labels of the images
-with the requests.
+may have been replaced, or a model may not follow it. Therefore askew compares the labels of the
+images with the requests.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from askew.store.keys import picture_seed
 from askew.types import Estimate, Missing, record
 
 Requests = Mapping[str, Sequence[str | None]]
-"""For each axis, the value requested for each image of a prompt; None if no value is requested."""
+"""For each axis, the value requested for each image of a prompt (None for no value)."""
 
 Targets = Mapping[str, Mapping[str, float]]
 """For each axis, the target share of each value."""
@@ -99,7 +99,8 @@ def requests_of(prompt: str, model: object, images: int, seed: int) -> dict[str,
 def targets_of(model: object) -> Targets:
     """Return the target shares of a model's mitigations, keyed by axis.
 
-    A policy may request shares other than its targets, because models do not always follow prompts.
+    A policy may request shares that differ from its targets, because models do not always follow
+    prompts.
     """
     targets: dict[str, Mapping[str, float]] = {}
     if isinstance(model, MitigatedModel):
@@ -145,7 +146,7 @@ class ImageRequests:
 def following(
     prompt: PromptPlan, observed: ObservedSet, asked: ImageRequests, instrument: str, level: float
 ) -> Iterator[Following]:
-    """Yield a comparison of labels with requests for each axis that has both.
+    """Yield a comparison between labels and requests for each axis that has both.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ def _table(
 
 
 def following_warnings(entries: Iterable[Following], name: str = "") -> list[str]:
-    """Return a warning for each prompt and axis on which images do not follow a mitigation.
+    """Return a warning for each prompt and axis for which images do not follow a mitigation.
 
     Parameters
     ----------
@@ -223,7 +224,7 @@ def following_warnings(entries: Iterable[Following], name: str = "") -> list[str
 
 
 def request_sentence(entry: Following) -> str:
-    """Return a phrase with the requested shares and the number of images that follow the requests.
+    """Return a phrase that states the requested shares and how many images follow the requests.
 
     For example, "asked male 90 %, female 10 %; followed 44 of 48 (by chance 40)".
     """

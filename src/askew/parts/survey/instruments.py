@@ -15,7 +15,7 @@ from askew.plan import Plan
 
 LABELS = "labels"
 STUDY = "study"
-"""Name of the provider of labels that raters gave in a study."""
+"""Name of the provider for labels that raters assigned in a study."""
 
 STUDIO = "studio"
 MOST_NAMED = 12
@@ -41,7 +41,7 @@ def load_instruments(
     source
         Model or collection from which the images come.
     aliases, values
-        Replacements for human labels, and the values of the axes.
+        Replacements for human labels (`aliases`), and the values of the axes.
     settings
         Settings of the instruments. If there are several instruments, keys have the form
         PROVIDER:SETTING.
@@ -78,7 +78,7 @@ def _check_first(instruments: Mapping[str, VQA]) -> None:
 def _settings_by_instrument(
     names: Sequence[str], settings: Mapping[str, Setting]
 ) -> SettingsByInstrument:
-    """Assign each setting to the instruments to which it applies. Human labels have no settings."""
+    """Assign each setting to the instruments that it applies to. Human labels have no settings."""
     assigned: SettingsByInstrument = {name: {} for name in names if name != LABELS}
     for key, value in settings.items():
         provider, colon, setting = key.rpartition(":")

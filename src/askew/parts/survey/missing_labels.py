@@ -1,6 +1,6 @@
 """Test whether an instrument leaves some sets, prompts or groups of people unlabeled more often.
 
-For example, a face detector more often misses small faces and faces in profile. If such faces are
+For example, a face detector more often misses small faces and faces in profile. If these faces are
 more frequent for some values, the shares in the labeled images are biased.
 """
 
@@ -23,12 +23,12 @@ PROMPT = "prompt"
 """Name used as the axis of tests that compare the baseline images of all prompts."""
 
 UNASKED = ("not_asked", "copy")
-"""Reasons for missing labels that indicate that no label was requested."""
+"""Reasons for missing labels that apply if no label was requested."""
 
 
 @record
 class MissingLabels(MissingPictures):
-    """Test of whether labels are missing more often for some images than for others.
+    """Test of whether labels are missing more often for some groups of images than for others.
 
     Attributes
     ----------
@@ -51,8 +51,8 @@ def missing_labels(
 ) -> tuple[MissingLabels, ...]:
     """Compare missing labels between image sets, prompts, and images with different true values.
 
-    If an instrument labels the same images on several axes, these axes share one entry. True values
-    are human labels. Missing human labels are not tested.
+    If an instrument labels exactly the same images on several axes, these axes share one entry.
+    True values are human labels. Missing human labels are not tested.
 
     Parameters
     ----------

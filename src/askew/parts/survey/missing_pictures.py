@@ -47,7 +47,7 @@ class MissingPictures:
     counts : mapping of value to MissingCount
         Missing and planned images of each set.
     chi2, dof, p, cramers_v : float
-        Result of the test. If expected counts are small, p is computed from permutations.
+        Result of the test. If expected counts are small, the p-value is computed from permutations.
     draws : int
         Number of permutations.
     q : float
@@ -113,8 +113,8 @@ def uneven(kind: type[U], tables: Sequence[CountsOfSets], scoring: Scoring) -> t
     kind
         Record of the results.
     tables
-        Tables of counts, and the fields of `kind` that identify them. A table is left out if no
-        image is missing or all images are missing.
+        Tables of counts, and the fields of `kind` that identify them. A table is left out if none
+        or all of its images are missing.
     scoring
         Seed of the permutations.
     """

@@ -1,4 +1,4 @@
-"""Image sets and the labels of their images, which are the common input of all methods."""
+"""Image sets and their labels, which are the common input of all methods."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -155,7 +155,7 @@ def axis_answers(axes: Sequence[Axis], row: Sequence[Answer]) -> dict[str, Answe
 
 
 def tally_missing(answers: Iterable[object]) -> dict[MissingReason, int]:
-    """Count missing answers per reason, in alphabetical order of the reasons.
+    """Count the missing answers for each reason, in alphabetical order of the reasons.
 
     Repeated images are not counted, because their answers exist.
     """

@@ -45,8 +45,8 @@ class SharesOverPrompts(SetShares):
         Number of prompts with labeled images.
     independent_images : int
         Effective sample size: the number of independent images that would yield the same sampling
-        error. This number is smaller than the number of images if the shares differ between prompts
-        more than expected by chance.
+        error. This number is smaller than the actual number of images if the shares differ more
+        between prompts than expected by chance.
     """
 
     prompts: int = 0
@@ -185,9 +185,9 @@ def differences_over_prompts(
 
     The sets are paired by prompt. q-values are added later.
 
-    Two conditions are compared only if both have labels for at least `FEWEST_PAIRS` prompts. With
-    fewer prompts, a test that swaps the two conditions within each prompt cannot reach
-    significance.
+    Two conditions are compared only if both have labeled images of at least `FEWEST_PAIRS` shared
+    prompts. With fewer prompts, a test that swaps the two conditions within each prompt cannot
+    reach significance.
 
     Parameters
     ----------

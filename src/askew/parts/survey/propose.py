@@ -73,7 +73,7 @@ def survey_plan(
     draft: PlanDraft | None = None,
     **settings: object,
 ) -> P:
-    """Return the plan for a request to survey images.
+    """Return the plan that a survey request describes.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def _is_lexicon(chosen: Mapping[str, Any]) -> bool:
 
 
 def _open_source(chosen: Mapping[str, Any]) -> Source | None:
-    """Open the plan's model early if it opens quickly, or if a paid language model will be used."""
+    """Open the plan's model early if this is fast or if a paid language model will be used."""
     # A model that cannot be opened is an error before a paid language model is asked.
     open_source = open_model_if_fast if _is_lexicon(chosen) else open_model
     return open_source(chosen["model"], chosen["model_args"])
@@ -158,7 +158,7 @@ def _chooses_axes_freely(chosen: Mapping[str, Any], context: ProposalContext) ->
 
 
 def _check_labels_are_used(chosen: Mapping[str, Any]) -> None:
-    """Raise UsageError for options about human labels if no instrument uses such labels."""
+    """Raise UsageError if options concern human labels but no instrument uses human labels."""
     if LABELS not in chosen["vqa"] and (chosen["aliases"] or chosen["values"]):
         raise UsageError(
             "--alias and --values describe human labels, but no instrument uses human labels. "
@@ -232,7 +232,7 @@ def _with_questions(prompt: PromptPlan, asked: Callable[[Axis], Axis]) -> Prompt
 def _proposals(
     writer: Writer, prompts: Sequence[str], axes: AxesRequest, seed: int
 ) -> list[Proposal]:
-    """Return, for each prompt, its axes or an error.
+    """Return the axes of each prompt, or an error for the prompt.
 
     The prompt generator processes several prompts at once.
     """

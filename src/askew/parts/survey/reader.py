@@ -39,7 +39,7 @@ from askew.types import Missing, Prompt, Question, is_copy
 LABELED = 60
 LABELED_OF_MANY = 24
 FEW_SETS = 6
-"""Maximum numbers of images per set whose labels are stored in the results.
+"""Maximum numbers of images per set whose labels the results contain.
 
 The first number applies to baseline sets, and to all sets of a prompt that has at most `FEW_SETS`
 sets. The second number applies to all other sets.
@@ -76,7 +76,7 @@ class PromptImages:
 
 @dataclass(frozen=True)
 class SurveyReader:
-    """Instruments of a plan, which label images and answer questions about them.
+    """Instruments of a plan. They label images and answer questions about them.
 
     Attributes
     ----------
@@ -217,8 +217,8 @@ class SurveyData(GatheredData):
     confusion : tuple of Confusion
         Instrument labels compared with human labels, if there are any.
     errors : Errors
-        Error counts of instruments, from `confusion` or, if missing there, from the instruments'
-        calibration.
+        Error counts of instruments, taken from `confusion` or, if not available there, from the
+        instruments' calibration.
     following : tuple of Following
         Labels of the baseline images, compared with the values requested by mitigations.
     ratings : tuple of AxisRatings

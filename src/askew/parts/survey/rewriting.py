@@ -4,10 +4,10 @@ A server that rewrites prompts is part of the model under audit. Rewritten promp
 that the user did not ask for: "a photo of a nurse" may become "a photo of a smiling female nurse".
 askew tests two questions:
 
-- Do the values added in rewritten prompts deviate from the reference shares? The lexicon finds the
-  values that a prompt states, so this test needs no image.
-- Do rewritten and given prompts lead to different shares? If they do, the rewriting, or the reason
-  for it, explains part of the bias.
+- Do the values added in rewritten prompts deviate from the reference shares? The lexicon detects
+  the values that a prompt states, so this test needs no images.
+- Do rewritten and given prompts lead to different shares? If they do, the rewriting (or the reason
+  for it) explains part of the bias.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -70,8 +70,8 @@ class Rewriting:
     added_deviation : Estimate or Missing
         Deviation of the added values from the reference shares.
     shares_rewritten, shares_verbatim : mapping of value to Estimate
-        Shares in the labeled images from rewritten prompts, and in the labeled images from the
-        given prompt. Empty if no such image is labeled.
+        Shares in the labeled images from rewritten prompts and from the given prompt, respectively.
+        Empty if no such image is labeled.
     difference : Estimate or Missing
         Distance between the two sets of shares.
     examples : tuple of str
@@ -192,7 +192,7 @@ def _entry(images: ServerImages, planned: AxisPlan, scoring: Scoring) -> Rewriti
 
 
 def _one_hot(labels: Sequence[Answer], values: Sequence[str]) -> np.ndarray:
-    """Return a row per labeled image, with 1 in the column of its value."""
+    """Return a one-hot row for each labeled image, with 1 in the column of its value."""
     places = [values.index(label) for label in labels if label in values]
     return np.eye(len(values))[places]
 
@@ -271,7 +271,7 @@ def rewriting_sentences(entries: Iterable[Rewriting]) -> Iterator[str]:
 
 
 def added_words(entry: Rewriting) -> str:
-    """Return a phrase with the added values and their counts, such as "female 12"."""
+    """Return a phrase that lists the added values and their counts, such as "female 12"."""
     return listing([f"{value} {count}" for value, count in entry.added.items() if count])
 
 
@@ -330,7 +330,7 @@ def _table(entries: Sequence[Rewriting], has_several_prompts: bool) -> b.Table:
 
 
 def _share_words(shares: Mapping[str, E]) -> str:
-    """Return a phrase with shares and the number of images."""
+    """Return a phrase that states shares and the number of images."""
     known = {value: share for value, share in shares.items() if isinstance(share, Estimate)}
     if not known:
         return "no labeled image"

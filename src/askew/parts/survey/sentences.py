@@ -66,12 +66,12 @@ def _not_significant(entry: SetShares) -> str:
 
 
 def _correction(entry: SetShares) -> str:
-    """Return the reason why a test disagrees with an interval; "" if they agree.
+    """Return the reason why a test and an interval disagree; "" if they agree.
 
-    An interval may exclude the reference although the test is not significant. The test is
-    corrected for the number of tests, and allows for errors in the labels and in the reference. The
-    test also considers all values of an axis together, whereas an interval describes a single
-    value.
+    An interval may exclude the reference even though the test is not significant. The test is
+    corrected for the number of tests, and allows for errors in the labels and in the reference. In
+    addition, the test considers all values of an axis jointly, whereas an interval describes a
+    single value.
     """
     if not (above_reference(entry) or below_reference(entry)) or entry.verdict is None:
         return ""
@@ -278,7 +278,7 @@ def stop_sentences(
     most
         Phrase for the maximum number of images per set, such as "400 images".
     caution
-        Sentence that states what a missing verdict does not mean.
+        Sentence that states what cannot be concluded from a missing verdict.
     """
     sentences = []
     reached = sorted(set(sizes))

@@ -1,4 +1,4 @@
-"""Compute verdicts and intervals for image sets that grow step by step, with a test at each look.
+"""Compute verdicts and intervals for image sets that grow in steps, with a test at each look.
 
 The p-value of an image set is the sequential p-value (`stats.looks`), which allows for all looks.
 The intervals of the set also allow for all looks. Both the audit and the search for prompts use
@@ -34,7 +34,7 @@ MAX_IMAGES = 400
 
 
 def significant_places(p_values: Mapping[K, float]) -> set[K]:
-    """Return the keys whose p is significant after Benjamini-Hochberg correction."""
+    """Return the keys whose p-value is significant after Benjamini-Hochberg correction."""
     corrected = benjamini_hochberg([*p_values.values()]).tolist()
     return {place for place, q in zip(p_values, corrected, strict=True) if q < SIGNIFICANCE_LEVEL}
 
@@ -137,12 +137,12 @@ def sequential_entry(
     Parameters
     ----------
     observed
-        Images that existed when askew stopped adding images, and their labels.
+        The images when askew stopped adding images, and their labels.
     axis, prompt
         Axis and prompt of the images.
     scoring
         Settings for the statistics. Settings of the scores. The confidence level of the intervals
-        applies to all looks together.
+        applies jointly to all looks.
     known_errors
         Known errors of the instrument.
     most

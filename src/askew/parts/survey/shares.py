@@ -1,4 +1,4 @@
-"""Estimate shares of perceived values in image sets, their deviations, and their differences."""
+"""Estimate the shares of perceived values in image sets, with deviations and differences."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -48,8 +48,7 @@ class Verdict:
         Mid-p-value, and q-value corrected over all sets and axes of an instrument
         (Benjamini-Hochberg).
     exact_p : float
-        p-value that gives full weight to samples that are exactly as extreme as the observed
-        sample.
+        p-value that fully counts samples that are exactly as extreme as the observed sample.
     detectable : float or None
         Deviation that the corrected test has 90 % power to detect. None if there is no such
         deviation.
@@ -108,7 +107,7 @@ class SetShares:
         Number of images from which the reference was computed. None if it is exact.
     total_variation : Estimate, Missing or None
         On an ordinal axis, the deviation computed without regard to the order of the values. This
-        deviation can reveal a peak in the middle.
+        deviation can reveal a peak at the middle values.
     reasons : tuple of MissingItem
         Examples of images without a label, at most five per reason.
     """
@@ -155,7 +154,7 @@ class SetShares:
 
     @property
     def of_prompt(self) -> bool:
-        """True for baseline images or a condition, False for counterfactuals of the axis."""
+        """True for baseline images and conditions, False for counterfactuals of the axis."""
         return not self.set.startswith(f"{self.axis}: ")
 
 
@@ -168,7 +167,7 @@ class SharesDifference:
     prompt, axis, instrument : str
         Prompt of both sets, axis of the labels, and instrument that assigned the labels.
     sets : tuple of str
-        Names of the first and the second set.
+        Names of the first and second sets.
     shares : mapping of value to Estimate or Missing
         Differences between the shares.
     distance : Estimate or Missing
@@ -201,8 +200,8 @@ def shares(
 ) -> SetShares:
     """Estimate the shares of an axis's values in a set, and test them against the reference.
 
-    q-values are added later (`verdicts.with_verdicts`). There is no verdict if the instrument does
-    not distinguish the values of the axis.
+    q-values are added later (`verdicts.with_verdicts`). There is no verdict if the instrument
+    cannot distinguish the values of the axis.
 
     Parameters
     ----------
@@ -316,7 +315,7 @@ def worst_case_p(entry: SetShares, errors: ReadingErrors | None) -> float | None
 
 
 def usable_errors(known_errors: Counts | None) -> ReadingErrors | None:
-    """Return the known errors of an instrument; None unless they are known for all true values."""
+    """Return an instrument's known errors; None if they are not known for all true values."""
     if known_errors is None or not known_errors.sum(axis=1).all():
         return None
     return ReadingErrors.of(known_errors)
@@ -325,7 +324,7 @@ def usable_errors(known_errors: Counts | None) -> ReadingErrors | None:
 def _indistinguishable(
     unlabeled: SetShares, axis: Axis, estimates: Sequence[Estimate]
 ) -> SetShares:
-    """Return the record of a set whose instrument does not distinguish the values of the axis."""
+    """Return the record of a set whose instrument cannot distinguish the values of the axis."""
     missing = Missing("error", INDISTINGUISHABLE)
     return replace(
         unlabeled,
@@ -427,7 +426,7 @@ def with_q_of_differences(entries: Iterable[SharesDifference]) -> tuple[SharesDi
 
 
 def _with_q_of_shares(entries: Sequence[SharesDifference]) -> list[SharesDifference]:
-    """Return an instrument's entries, with q-values for the entries' shares."""
+    """Return an instrument's entries, with q-values added to their shares."""
     known = [_estimates(entry.shares) for entry in entries]
     tests = []
     for estimates in known:

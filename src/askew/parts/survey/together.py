@@ -1,4 +1,4 @@
-"""Check whether questions put into one call get the same answers as questions asked one by one."""
+"""Check whether questions asked in one call get the same answers as questions asked one by one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -4,9 +4,9 @@ In every method, all tests on one model's images with one instrument's labels fo
 the Benjamini-Hochberg correction. The family contains the tests of all sets and axes, and the tests
 of the shares pooled over all prompts. A model's images therefore get the same verdicts in an audit,
 in a ranking of several models, and before a mitigation. The tests on images of a mitigated model
-form a separate family. Sets with so few images that no labels could be significant are excluded
-from the family, because they would raise the q-values of the other sets. The q-value of an excluded
-set is 1. There is no verdict on MAD, which is only an estimate.
+form a separate family. Sets that have too few images to be significant, whatever their labels, are
+excluded from the family, because they would raise the q-values of the other sets. The q-value of an
+excluded set is 1. MAD is only an estimate and gets no verdict.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -80,8 +80,8 @@ def survey_shares(
 ) -> JudgedShares:
     """Return the shares in a survey and their verdicts, for all instruments.
 
-    Shares in a baseline set or a condition are computed on all axes, and shares in a counterfactual
-    set only on its axis.
+    For a baseline set or a condition, shares are computed on all axes. For a counterfactual set,
+    shares are computed only on its axis.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def survey_shares(
 def _by_instrument(
     plan: Plan, prompt: PromptPlan, observed: ObservedSet, axis: AxisPlan, errors: Errors
 ) -> Iterator[SetShares]:
-    """Yield the shares in an image set, computed from each instrument's labels."""
+    """Yield an image set's shares according to each instrument's labels."""
     for instrument in dict.fromkeys(plan.vqa):
         known = errors.get((instrument, axis.name))
         yield shares(observed, axis, prompt.text, Scoring.of(plan, instrument), known)
@@ -116,7 +116,7 @@ def with_counterfactual_sets(
 ) -> JudgedShares:
     """Add the shares of counterfactual sets to the shares and verdicts of baseline sets.
 
-    Counterfactual sets have no verdict, so the verdicts do not change.
+    Counterfactual sets have no verdicts, so the other verdicts do not change.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def _with_worst_case(entry: SetShares, q: float) -> SetShares:
 
 
 def _can_be_significant(entry: SetShares) -> bool:
-    """Check whether this number of images can yield a p-value below the significance level."""
+    """Check whether an entry has enough images for a p-value below the significance level."""
     if entry.reference_images is not None:
         return True
     return smallest_p(entry.tested_images, tuple(entry.reference.values())) < SIGNIFICANCE_LEVEL
@@ -289,7 +289,7 @@ def _detectable(
 ) -> float | None:
     """Return the deviation that a test within a family has 90 % power to detect.
 
-    For a test at several looks, power is not computed, and the result is None.
+    Power is not computed for tests at several looks, for which the result is None.
     """
     if verdict.looks:
         return None
