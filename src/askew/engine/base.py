@@ -42,19 +42,17 @@ class Engine(Protocol):
         An implementation keeps these promises:
 
         - The engine takes items from the iterable only while the caller waits for a result, and
-        only in the
-          caller's thread. This is necessary because the iterable locks each item and reads a
-          database.
+          only in the caller's thread. The restriction is necessary because the iterable locks each
+          item and reads a database.
         - The engine limits the number of items in flight, that is, items that it has taken but
           whose results it has not yet yielded. At the limit, the engine yields a result before it
           takes another item.
         - If the iterable ends before the run is complete, the engine nevertheless yields the
           results of all items in flight.
         - If the task raises an exception, the engine either raises this exception or yields a
-        `Failure`
-          that contains the exception.
+          `Failure` that contains the exception.
         - If the generator is closed, the engine abandons the items in flight and frees its
-        resources.
+          resources.
 
         Parameters
         ----------

@@ -2,7 +2,7 @@
 
 Each worker has up to `AHEAD` items in its queue, so that it does not wait for the driver. The
 engine does not let Ray restart dead workers, because Ray would give the new worker the item that
-killed the previous worker. Instead, the engine asks Ray for a new worker. The engine sends no work
+killed the previous worker. The engine asks Ray for a new worker instead. The engine sends no work
 to the new worker until that worker has started, because a cluster that has lost a machine may have
 no room for another worker. The items that a dead worker had in its queue are repeated after all
 other items.

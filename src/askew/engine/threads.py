@@ -16,8 +16,8 @@ from askew.engine.turn import provider_turn
 class ThreadEngine:
     """An engine that works on up to `workers` items at the same time.
 
-    If a task fails, the engine yields a `Failure`, so that the results of other items in flight are
-    not lost. Those results may have cost money.
+    If a task fails, the engine yields a `Failure`, so that the results of other items
+    in flight, which may have cost money, are not lost.
 
     Parameters
     ----------

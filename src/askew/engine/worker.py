@@ -78,13 +78,13 @@ class WorkerPlace:
 
 
 class WorkerProcess:
-    """A process that carries out tasks. It keeps models and instruments loaded between tasks.
+    """A process that carries out tasks. Models and instruments stay loaded between tasks.
 
     Parameters
     ----------
     folder
         Working folder of the driver. If the folder exists on the worker's machine, relative paths
-        are relative to it.
+        are relative to this folder.
     """
 
     def __init__(self, folder: str) -> None:
@@ -143,7 +143,7 @@ class WorkerProcess:
 
 
 def portable(error: Exception) -> Exception:
-    """Return an exception with the same message that another process can unpickle."""
+    """Return an exception that has the same message and that another process can unpickle."""
     if isinstance(error, AskewError):
         with suppress(Exception):
             copy = pickle.loads(pickle.dumps(error))

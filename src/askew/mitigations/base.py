@@ -1,7 +1,7 @@
 """Base class of mitigations.
 
-A mitigation is stored as a TOML file and wraps a model. Thus, every command that measures a model
-can also measure the mitigated model.
+A mitigation is stored as a TOML file and wraps a model. Every command that measures a model can
+also measure the mitigated model.
 """
 
 from collections import Counter
@@ -40,7 +40,8 @@ class Mitigation(PlanPart):
     method
         Name of the entry point.
     targets
-        For each axis, the target share of each value. Empty if the technique has no target shares.
+        For each axis, the target share of each value. The mapping is empty if the technique has no
+        target shares.
     repeatable
         True if several mitigations that use this technique can change the same model.
     """
@@ -164,7 +165,7 @@ class Mitigation(PlanPart):
     def fingerprint_on(self, model: Model) -> str:
         """Digest of everything in the mitigation that affects the images of a given model.
 
-        This digest differs from `fingerprint` if earlier versions of askew generated different
+        The digest differs from `fingerprint` if earlier versions of askew generated different
         images with the same mitigation and model.
         """
         return self.fingerprint
@@ -187,8 +188,8 @@ class Mitigation(PlanPart):
 class MitigationStack:
     """Mitigations that change the same model.
 
-    First, prompt policies change the prompts, in the order of the mitigations. Then, techniques
-    that work inside the network steer how it generates images from the changed prompts.
+    First, prompt policies change the prompts, in the order of the mitigations. Techniques that work
+    inside the network then steer how the network generates images from the changed prompts.
 
     Attributes
     ----------
@@ -256,7 +257,7 @@ class MitigationStack:
 class MitigatedModel:
     """Model whose prompts and network are changed by mitigations.
 
-    Other attributes, such as the device, come from the wrapped model.
+    All other attributes of the model, such as the device, come from the wrapped model.
 
     Attributes
     ----------
@@ -266,7 +267,7 @@ class MitigatedModel:
         The wrapped model's settings, and the fingerprint of the mitigations.
     watch
         Function that returns a context manager, or None. The context is open while the pipeline
-        generates images. The function receives the pipeline and the requests with their original
+        generates images. `watch` receives the pipeline and the requests with their original
         prompts.
     """
 
@@ -337,8 +338,8 @@ class MitigatedModel:
 class MitigatedPipeline:
     """Diffusers pipeline that generates mitigated images.
 
-    For each prompt, images are numbered from 0, across all calls. Other attributes come from the
-    original pipeline.
+    For each prompt, images are numbered from 0, across all calls. All other attributes come from
+    the original pipeline.
     """
 
     def __init__(self, stack: MitigationStack, pipeline: Any) -> None:

@@ -1,7 +1,7 @@
 """Entanglement guidance, the mitigation from BiasMap.
 
-It separates the image regions of two words: in each guided step, it reduces the overlap between the
-region that attends to one word and the region that attends to the other word.
+Entanglement guidance separates the image regions of two words: each guided step reduces the overlap
+between the region that attends to one word and the region that attends to the other word.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ class Entanglement(Steering):
         scale sqrt(1 - alpha_bar) grad_x sum_axes soft_iou(mask(A_axis), mask(A_against))
 
     where x is the noisy latent. A_axis and A_against are the attention maps in this step for the
-    axis's name and for the other word. The maps come from the conditional half of the batch. They
-    are summed over the layers of the down and up blocks, then scaled to [0, 1]. If the norm of an
-    image's gradient exceeds 1, the gradient is scaled to norm 1. If the network predicts
+    axis's name and for the other word. The maps come from the conditional half of the batch. The
+    maps are summed over the layers of the down and up blocks, and then scaled to [0, 1]. If the
+    norm of an image's gradient exceeds 1, the gradient is scaled to norm 1. If the network predicts
     velocities, its output is changed so that the noise changes by the amount given above.
 
     Attributes
@@ -229,9 +229,10 @@ def soft_mask(map: Tensor, variant: Variant = "paper") -> Tensor:
     """Return a differentiable mask that covers the highest values in a map.
 
     The mask is near 1 on the share `AREA` of the map where the values are highest, and near 0
-    elsewhere. It is computed by entropic optimal transport, which moves a share `AREA` of the map's
-    values to 1 and all other values to 0. The cost is the squared distance, and `ROUNDS` iterations
-    balance the transport. If a map has no clear edges, its mask covers a larger share of the map.
+    elsewhere. The mask is computed by entropic optimal transport, which moves a share `AREA` of the
+    map's values to 1 and all other values to 0. The cost is the squared distance, and `ROUNDS`
+    iterations balance the transport. If a map has no clear edges, its mask covers a larger share of
+    the map.
 
     Parameters
     ----------
@@ -277,7 +278,7 @@ def soft_iou(a: Tensor, b: Tensor) -> Tensor:
 def _noise_factor(call: NetworkCall) -> float:
     """Return the change in output that changes the predicted noise by sqrt(1 - alpha_bar).
 
-    This change is 0 at the first step if the schedule begins with pure noise.
+    The change is 0 at the first step if the schedule begins with pure noise.
     """
     scheduler = call.pipeline.scheduler
     alphas = getattr(scheduler, "alphas_cumprod", None)

@@ -5,7 +5,7 @@ then on, the prompts state its values, with their target shares. askew adds the 
 predicted mean deviation of all axes from their references is smallest. askew stops adding axes once
 this predicted deviation is at most a given bound. `askew.methods.mitigate` chooses the axes, and
 this module applies the choice. Only a high-level description of the paper's algorithm was
-available. Therefore, the choice of axes follows this description, not the paper's code.
+available. The choice of axes follows this description, not the paper's code.
 """
 
 from collections.abc import Mapping, Sequence

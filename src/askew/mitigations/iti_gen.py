@@ -1,9 +1,9 @@
 """ITI-GEN (Zhang et al. 2023): append tokens that are learned from images to prompts.
 
-Each value of an axis has three tokens. They replace the prompt's end-of-text token and the two
-positions after it. If there are several axes, the sum of their values' tokens is used. Learning
-aligns the difference between the texts for two values with the difference between the images for
-these values.
+Each value of an axis has three tokens. The three tokens replace the prompt's end-of-text token and
+the two positions after it. If there are several axes, the sum of their values' tokens is used.
+Learning aligns the difference between the texts for two values with the difference between the
+images for these values.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NEAR = 0.8
 """Cosine similarity of a learned text to the prompt. The loss penalizes lower values."""
 
 EQUAL = 1e-6
-"""Distance below which two texts count as equal. Their difference then has no direction."""
+"""Distance below which two texts count as equal. The difference of equal texts has no direction."""
 
 EPOCHS = 60
 STEPS = 5
@@ -72,8 +72,8 @@ class ITIGen(TargetSteering):
     encoder
         Digest of the token embeddings in the text encoder with which the tokens were learned.
     learned_digest
-        Digest of the tokens and of their values. It is empty in files from earlier versions of
-        askew. The tokens in these files cannot be checked.
+        Digest of the tokens and of their values. The digest is empty in files from earlier versions
+        of askew. Without a digest, the tokens cannot be checked.
     """
 
     stage: ClassVar[int] = REPLACES_TEXT
@@ -316,8 +316,8 @@ def direction_loss(
         1 - <n(f_i - f_j), n(t_i - t_j)> + max(0, 0.8 - (cos(t_i, t_0) + cos(t_j, t_0)) / 2)
 
     where n(v) is the vector v scaled to length 1. If the two texts of a pair are equal, as at the
-    start of learning, their difference has no direction. Such a pair contributes the sum of (1 -
-    cos(f, t)) over its two values. The loss is the sum over all pairs, divided by K - 1.
+    start of learning, their difference has no direction. A pair of equal texts contributes the sum
+    of (1 - cos(f, t)) over its two values. The loss is the sum over all pairs, divided by K - 1.
 
     Parameters
     ----------

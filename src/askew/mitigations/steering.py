@@ -2,8 +2,8 @@
 
 Several techniques can steer the same network. Techniques that replace a text are applied first,
 then techniques that change the guidance scale, then all others in the order of their contexts.
-Thus, no technique undoes the change that another technique makes, and the order of the contexts
-affects only rounding.
+With this order, no technique undoes the change that another technique makes, and the order of the
+contexts affects only rounding errors.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ UNET_CLASSES = frozenset(
         "StableDiffusionXLImg2ImgPipeline",
     )
 )
-"""Pipelines whose UNet all techniques can steer. Other pipelines call their UNet differently."""
+"""Pipelines whose UNet all techniques can steer. Unlisted pipelines call their UNet differently."""
 
 TRANSFORMER_CLASSES = frozenset(("StableDiffusion3Pipeline", "StableDiffusion3Img2ImgPipeline"))
 """Pipelines whose transformer some techniques can steer."""
@@ -280,7 +280,7 @@ class Steering(Mitigation):
         """Return the network's outputs for all rows of `sample`.
 
         The first B rows are the unconditional rows, and the next B rows are the conditional rows.
-        They are followed by the rows for the additional texts of all techniques.
+        The rows for the additional texts of all techniques follow the conditional rows.
         """
         return network(sample)
 
@@ -349,7 +349,7 @@ class _Steered:
     steering
         The technique.
     call
-        The evaluation, with the technique's memory.
+        The current evaluation of the network, including the technique's memory.
     texts
         The technique's additional texts.
     first

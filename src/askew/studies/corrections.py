@@ -76,8 +76,8 @@ def corrected_findings(result: AuditResult, labels: HandLabels) -> AuditFindings
 def _known_errors(findings: AuditFindings) -> Errors:
     """Return the labeling-error counts that an audit used to test shares.
 
-    Of askew's instruments, only the studio instruments report their errors. Other instruments are
-    not loaded, because their networks take a long time to load.
+    Of askew's instruments, only the studio instruments report their errors. Instruments outside the
+    studio are not loaded, because their networks take a long time to load.
     """
     instruments = {}
     for name in findings.plan.vqa:

@@ -144,7 +144,7 @@ class ModelGraphs:
 
 
 def shared_prompts(runs: Runs) -> list[str | None]:
-    """Return the prompts that have a graph in all runs. None stands for all prompts together."""
+    """Return the prompts that have a graph in all runs. A prompt of None stands for all prompts."""
     first, *others = runs.values()
     shared = [graph.prompt for graph in first.biasconnect]
     for run in others:
@@ -241,8 +241,8 @@ class GraphPair:
     graph : Graph
         Graph of the first run. The rule of this graph decides whether a pair is an edge.
     tables : tuple of array, (K, m)
-        Contingency tables of the first run and of the later run. The two tables have the same row
-        values and the same column values.
+        Contingency tables of the first run and of the later run. Both contingency tables have the
+        same row values and the same column values.
     """
 
     run: str
@@ -351,8 +351,8 @@ def _first_reason(
 def _label_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
     """Describe how an axis's values differ between two runs; None if the values can be compared.
 
-    If an axis has no counterfactual prompts in one of the runs, it is only a target in the compared
-    pairs. The counterfactuals of the axis may then differ between the runs.
+    If an axis has no counterfactual prompts in one of the runs, the axis appears only as a target
+    in the compared pairs. The counterfactuals of the axis may then differ between the runs.
     """
     both_open = axis.open and other.open
     both_changed = axis.counterfactuals and other.counterfactuals

@@ -147,7 +147,7 @@ def _association_sentences(
 ) -> Iterator[str]:
     """Yield one sentence about the number of pairs that differ, and one about shared edges.
 
-    The second sentence is left out if neither run has an edge.
+    If neither run has an edge, the sentence about shared edges is left out.
     """
     differing = sum(change.is_significant for change in associations)
     yield format_phrase(
@@ -171,7 +171,7 @@ def _prompt_details(
 
 
 def _comparison(runs: Runs, differences: ModelGraphs, prompt: str | None) -> Iterator[b.Block]:
-    """Yield tables and charts that compare associations and sensitivities with the first run's."""
+    """Yield tables and charts that compare associations and sensitivities with the first run."""
     others = list(runs)[1:]
     if any(differences.runs[name].labels_differ is None for name in others):
         yield _association_table(runs, differences, prompt)

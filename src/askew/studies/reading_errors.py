@@ -170,7 +170,7 @@ class ErrorRates(tuple[ErrorRate, ...]):
     def answer(self) -> str:
         """Return a sentence about the change in MAD at the error rate `ANSWERED`.
 
-        The sentence also states how often the axis with the largest MAD stays the same.
+        The sentence also states how often the axis with the largest MAD remains the same.
         """
         row = next(row for row in self if row.rate == ANSWERED)
         wrong = f"{percent(row.rate)} {WRONG[row.errors]}"

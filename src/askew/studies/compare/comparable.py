@@ -144,7 +144,7 @@ def _uneven_label_warnings(runs: Mapping[str, AuditResult], prompts: Collection[
 
 
 def _left_out_sets(runs: Mapping[str, AuditResult], prompts: Collection[str]) -> list[str]:
-    """Return warnings about image sets that are missing from some runs, such as conditions."""
+    """Return warnings about image sets, such as conditions, that are missing from some runs."""
     sets = {}
     for name, run in runs.items():
         sets[name] = {
@@ -174,8 +174,8 @@ def comparable_prompts(
     runs
         Plan of each run, keyed by the name of the run.
     generated
-        True if a model generated the images. In this case, the plans must have the same number of
-        images and the same seed.
+        True if a model generated the images. The plans of generated images must have the same
+        number of images and the same seed.
 
     Returns
     -------

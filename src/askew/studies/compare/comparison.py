@@ -37,7 +37,10 @@ FILES = (COMPARISON_FILE, RUNS_FILE, PAGE_FILE)
 
 
 class ComparedRunPlan(PlanPart):
-    """Folder and store of a run. The two paths may be relative to the comparison's folder."""
+    """Folder and store of a run.
+
+    The paths of the folder and the store may be relative to the folder of the comparison.
+    """
 
     name: NonEmptyText
     folder: Path
@@ -79,7 +82,7 @@ class ComparisonDocument(Document, RunDifferences[R, D]):
 
     @property
     def image_warnings(self) -> Sequence[str]:
-        """Warnings about damaged images of the runs."""
+        """Warnings about damaged images in the runs."""
         return [text for run in self.runs.values() for text in run.image_warnings]
 
     def estimates(self) -> list[EstimateRow]:

@@ -25,7 +25,7 @@ ALL_PROMPTS = "all prompts together"
 """Text that replaces the prompt of a difference over all prompts."""
 
 SET_SCORES = ("share", "distance", RUN_DISTANCE)
-"""Scores that describe an image set. All other scores describe an axis."""
+"""Scores that describe an image set. Scores that are not listed describe an axis."""
 
 AXIS_SCORES = ("mad", "cas", "wasserstein", "standard_deviation", "mad_clip", "cas_clip")
 """Scores that an axis has only if the plan contains counterfactual prompts for that axis."""
@@ -44,7 +44,7 @@ class ScoreDifference:
         Name of the score: mad, wasserstein, standard_deviation, cas, mad_clip, cas_clip, share,
         distance or run_distance. wasserstein and standard_deviation are alternatives to mad.
         mad_clip and cas_clip use embeddings. run_distance is the distance between the shares of the
-        two runs. This distance is never negative, and its test decides whether the runs differ.
+        two runs. run_distance is never negative, and its test decides whether the runs differ.
     prompt, axis, instrument
         Prompt, axis, and the instrument that labels the images.
     set
@@ -117,7 +117,7 @@ class ScoreDifference:
 def scored(
     entries: Iterable[ScoreDifference], score: str | None = None
 ) -> Iterator[LocatedEstimate]:
-    """Yield each measured difference with names that identify it ("model" is "B minus A").
+    """Yield each measured difference and the names that identify it, such as "model": "B minus A".
 
     Parameters
     ----------
@@ -217,8 +217,8 @@ def axis_differences(entries: Iterable[ScoreDifference], pair: RunPair) -> list[
     Returns
     -------
     list of AxisDifference
-        Differences, sorted by three criteria in this order: whether they are significant, whether
-        they cover all prompts together, and their size.
+        Differences. Significant differences come first, then differences over all prompts, then
+        larger differences.
     """
     of_pair = [entry for entry in entries if entry.runs == pair]
     differences = []

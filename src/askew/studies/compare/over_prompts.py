@@ -1,7 +1,7 @@
 """Compare two runs over all prompts, paired by prompt.
 
 If each of many prompts has only a few images, askew cannot reach a verdict on a single prompt.
-However, a verdict on the average over all prompts is still possible.
+A verdict on the average over all prompts is still possible.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,7 +70,7 @@ class RunsOverPrompts:
         """Return the differences on axes with labels for at least `FEWEST_PAIRS` prompts.
 
         Axes of different prompts may have the same name but different values. askew then compares
-        the values that most prompts have.
+        only the prompts with the most common list of values.
 
         Parameters
         ----------

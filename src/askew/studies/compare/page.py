@@ -273,7 +273,7 @@ class ComparisonView:
                 yield b.Section(f"{second} minus {first}", blocks)
 
     def mean_biases(self) -> b.Table | None:
-        """Return the mean bias of each run on each axis. None if there are only two runs."""
+        """Return the mean bias of each run on each axis, if there are more than two runs."""
         if len(self.comparison.runs) == 2:
             return None
         names = list(self.comparison.runs)
@@ -540,7 +540,7 @@ TOGETHER = (
     "All prompts together",
     "If the runs share six or more prompts, askew averages the shares over all prompts, weighted "
     "by each prompt's number of images. Differences in opposite directions on different prompts "
-    "cancel out. The permutation test swaps all images of a prompt together.",
+    "cancel out. The permutation test swaps all images of a prompt as a unit.",
 )
 
 

@@ -149,7 +149,7 @@ def content_digest(run: ComparedResult) -> str:
 def stored_vectors(run: AuditResult, sets: Mapping[str, Sequence[ObservedSet]]) -> PictureVectors:
     """Return the embedding vector of each image of a run, keyed by image id.
 
-    The result is empty if the run used no embedder.
+    If the run used no embedder, no vectors are returned.
 
     Parameters
     ----------

@@ -492,8 +492,8 @@ def _named(
     values
         Values of the counterfactual sets.
     clip
-        True if the scores are computed from embedding vectors. In this case, as in an audit, askew
-        does not compute the alternatives to MAD.
+        True if the scores are computed from embedding vectors. As in an audit, askew does not
+        compute the alternatives to MAD from embedding vectors.
     """
     suffix = "_clip" if clip else ""
     alternatives: dict[str, E]

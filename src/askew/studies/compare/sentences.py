@@ -131,7 +131,7 @@ def _of(difference: AxisDifference) -> str:
 
 
 def _claim(first: str, second: str, differing: Sequence[AxisDifference], where: str) -> str:
-    """Return a sentence that states where two runs differ and, if known, which is more biased."""
+    """State in a sentence where two runs differ and, if known, which run is more biased."""
     directions = [_direction(difference) for difference in differing]
     if directions[0] and len(set(directions)) == 1:
         claim = format_phrase("bias_difference", a=first, b=second, more=directions[0])
@@ -310,8 +310,8 @@ def _share(entry: ScoreDifference | None, run_score: RunScore) -> str:
 def _share_and_count(share: Estimate | None) -> str:
     """Return a share with its count, such as "40 %, 12 of 30".
 
-    If prompts are weighted, the share is not a simple fraction of the images. In this case, the
-    text states only the number of images.
+    If prompts are weighted, the share is not a simple fraction of the images. For weighted prompts,
+    the text states only the number of images.
     """
     if share is None or not share.n:
         return "–"

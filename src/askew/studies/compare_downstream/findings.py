@@ -30,12 +30,12 @@ class TaskDifference:
     Attributes
     ----------
     score
-        Name of the score. Name of the score. For classifications, the score is association,
-        differential or accuracy. For edits, the score is gender_change, axis_change, ita_change or
-        gender_contrast, which is the difference in gender_change between two groups.
+        Name of the score. For classifications, the score is association, differential or accuracy.
+        For edits, the score is gender_change, axis_change, ita_change or gender_contrast, which is
+        the difference in gender_change between two groups.
     group, other_group
         The group. For a differential or a contrast, the score of `other_group` is subtracted from
-        the score of `group`. None if the score describes a single group.
+        the score of `group`. `other_group` is None if the score describes a single group.
     axis
         Axis of axis_change.
     targets, strength
@@ -73,7 +73,7 @@ class TaskDifference:
     def is_tested(self) -> bool:
         """True if the difference has a p-value.
 
-        Such a difference belongs to the comparison's family of tests.
+        Differences with a p-value belong to the comparison's family of tests.
         """
         return isinstance(self.difference, Estimate) and self.difference.p is not None
 

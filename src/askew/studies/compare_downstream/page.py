@@ -325,8 +325,8 @@ def _reading(is_paired: bool) -> b.Section:
             "Same input images",
             "If all input images of one run are also input images of the other run, identical "
             "images form pairs. Images are identical if their files have the same content. The "
-            "tests and the bootstrap keep all decisions about an image, and all edits of an "
-            "image, together.",
+            "tests and the bootstrap treat all decisions about an image, or all edits of an "
+            "image, as a unit.",
         ),
     )
     exchange = "The permutation test randomly assigns the images of a group to the runs."

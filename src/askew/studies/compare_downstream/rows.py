@@ -56,7 +56,7 @@ class MatchedRows:
     first, second
         Rows of the first and the second run.
     pairs
-        Number of images that both runs have; 0 if the rows are independent.
+        Number of images that both runs share; 0 if the rows are independent.
     """
 
     first: Floats

@@ -27,7 +27,7 @@ class AxisDesign:
     Attributes
     ----------
     names : tuple of str
-        Names of the axes. Empty if the user specified only the number of values.
+        Names of the axes. The tuple is empty if the user specified only the number of values.
     reference : tuple of float
         Reference share of each value.
     """

@@ -19,7 +19,7 @@ class PowerRow:
     Attributes
     ----------
     axes : tuple of str
-        Names of the axes. Empty if the user specified only the number of axes.
+        Names of the axes. The tuple is empty if the user specified only the number of axes.
     values : int
         Number of values of each axis.
     effect : float or None
@@ -45,8 +45,8 @@ class PowerQuestion:
     Attributes
     ----------
     effects : tuple of float
-        Deviations from the reference. Empty if askew computes the deviations or uses the default
-        deviations.
+        Deviations from the reference. The tuple is empty if askew computes the deviations or uses
+        the default deviations.
     powers : tuple of float
         Probabilities of a significant result, from which askew computes numbers of images or
         deviations.

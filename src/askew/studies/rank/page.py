@@ -99,7 +99,7 @@ def page(findings: RankFindings, media: Media) -> b.Page:
 def answer(findings: RankFindings) -> list[str]:
     """Return sentences about the most biased prompt, all biased prompts, and the table.
 
-    The first sentence is the headline.
+    The headline is the first sentence.
     """
     scored = [prompt for prompt in findings.ranked if isinstance(prompt.score, Estimate)]
     if not scored:
@@ -343,14 +343,14 @@ def _score_row(findings: RankFindings, prompt: RankedPrompt) -> b.IntervalRow:
 
 
 def have_seeds(sets: Sequence[PictureSet]) -> bool:
-    """Check whether all images have seeds; if so, all models used the same seeds."""
+    """Check whether all images have seeds, which implies that all models used the same seeds."""
     return all(seed is not None for image_set in sets for seed in image_set.seeds)
 
 
 def _models(findings: RankFindings) -> Iterator[b.IntervalChart]:
     """Yield a chart of each model's mean score, and a chart of differences between models.
 
-    Both charts have rows for all prompts together and for the prompts of each search.
+    The two charts have rows for all prompts and for the prompts of each search.
     """
     if not findings.differences:
         return

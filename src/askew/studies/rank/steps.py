@@ -306,7 +306,7 @@ def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
     gathered
         All measurements that the run collected.
     head
-        The fields that begin the results of every method.
+        Initial fields that the results of all methods share.
     """
     scoring = Scoring(plan.vqa, plan.seed, plan.bootstrap_samples, plan.confidence)
     errors = known_errors(reading for reading, _ in gathered.read.values())
@@ -421,7 +421,8 @@ def bias_size(prompt: RankedPrompt) -> float | None:
     -------
     float or None
         Bias-corrected distance from equal shares, divided by the largest possible distance, in
-        [0, 1]. With the objective eq1, the negated score of Eq. 1. None if there is no score.
+        [0, 1]. With the objective eq1, the negated score of Eq. 1. If the prompt has no score, the
+        result is None.
     """
     if isinstance(prompt.score, Missing):
         return None
@@ -472,7 +473,7 @@ Sizes = Mapping[str, Mapping[str, MeasuredSize | None]]
 def _prompt_groups(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> list[tuple[str, str | None]]:
     """Return pairs of an axis and a search. The search None stands for the prompts of all searches.
 
-    The list contains single searches only if there are several searches.
+    The pairs include single searches only if there are several searches.
     """
     searches: list[str | None] = list(dict.fromkeys(plan.mined_for.values()))
     groups = [None, *searches] if len(searches) > 1 else [None]
