@@ -15,7 +15,8 @@ HASH_DIGITS = 13
 HASH_VALUES = 16**13
 """Number of leading hexadecimal digits of a hash that askew converts to a number in [0, 1).
 
-The 52 bits of these digits fit into a float. `HASH_VALUES` is the number of possible values.
+Thirteen digits have 52 bits, which fit into a float. `HASH_VALUES` is the number of values that 13
+digits can have.
 """
 
 Rule = Literal["quota", "independent"]

@@ -42,7 +42,8 @@ class CADS(Steering):
     same way, because they also encode the prompt.
 
     askew computes the mean and the standard deviation for each row, so that no image depends on the
-    other images in its batch. The public CADS plug-in computes them over the batch.
+    other images in its batch. The public CADS plug-in computes the mean and the standard deviation
+    over the batch.
 
     Attributes
     ----------

@@ -206,7 +206,7 @@ class Entanglement(Steering):
 
 
 def _layer_maps(layer: LayerQueries, image: int, words: AttributionWords, shape: Any) -> Tensor:
-    """Return an image's two attention maps in a layer, for the axis and for the word.
+    """Return an image's attention maps in a layer, one for the axis and one for the word.
 
     The array has the shape (2, h, w).
     """

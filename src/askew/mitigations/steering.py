@@ -163,7 +163,7 @@ class NetworkCall:
 
 
 class Steering(Mitigation):
-    """Mitigation that steers the network of a pipeline with classifier-free guidance.
+    """Mitigation that steers the network of a pipeline that uses classifier-free guidance.
 
     An evaluation has four steps, and a technique overrides some of these steps: `change_texts`,
     `further_texts`, `evaluate` and `change_outputs`. With `call.once`, a technique can keep values
@@ -253,8 +253,9 @@ class Steering(Mitigation):
         """
         if self.steers_outputs and rescale:
             raise UsageError(
-                f"{self.method} does not work with guidance_rescale={rescale:g}, which rescales "
-                f"the guided output to an output that {self.method} changes; omit guidance_rescale"
+                f"{self.method} does not work with guidance_rescale={rescale:g}, because this "
+                f"setting rescales the guided output to match an output that {self.method} "
+                "changes; omit guidance_rescale"
             )
 
     def fingerprint_on(self, model: Model) -> str:
@@ -271,7 +272,7 @@ class Steering(Mitigation):
         return texts
 
     def further_texts(self, call: NetworkCall) -> list[str]:
-        """Return the additional texts for which the network is evaluated for every image."""
+        """Return the additional texts with which the network is evaluated for every image."""
         return []
 
     def evaluate(
@@ -575,8 +576,8 @@ def encode_text(
     text
         The text.
     tokens
-        Number of token states in the pipeline's encoded prompts. The encoded text gets the same
-        number of token states.
+        Number of token states in the pipeline's encoded prompts. The encoded text is given the same
+        number of token states as the prompts.
     clip_skip
         Number of CLIP's final layers to skip.
     """

@@ -214,7 +214,7 @@ def answered_sets(
 
 
 def _codes(rows: Sequence[Sequence[str]], choices: Sequence[Sequence[str]]) -> Codes:
-    """Return each answer's index among its question's choices, of shape (images, questions)."""
+    """Return an array (images, questions) of each answer's index among its question's choices."""
     codes = np.zeros((len(rows), len(choices)), dtype=np.int64)
     for question, answers in enumerate(choices):
         place = {answer: code for code, answer in enumerate(answers)}

@@ -272,8 +272,8 @@ def _aligned_tables(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return a pair's contingency tables in both graphs, with the same columns.
 
-    Open answers may contain values that occur in only one of the graphs. In the other graph, the
-    counts of such values are 0.
+    Open answers may contain values that occur in only one of the graphs. If a value does not occur
+    in a graph, its count in this graph is 0.
     """
     values = list(dict.fromkeys((*first.axis(edge.target).values, *later.axis(edge.target).values)))
     tables = []
@@ -352,7 +352,7 @@ def _label_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
     """Describe how an axis's values differ between two runs; None if the values can be compared.
 
     If an axis has no counterfactual prompts in one of the runs, the axis appears only as a target
-    in the compared pairs. The counterfactuals of the axis may then differ between the runs.
+    in the compared pairs. The counterfactual prompts of such an axis may differ between the runs.
     """
     both_open = axis.open and other.open
     both_changed = axis.counterfactuals and other.counterfactuals

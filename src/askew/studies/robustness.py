@@ -95,7 +95,8 @@ class GraphChange:
     sensitivity_change : E
         Mean absolute change in IS over all pairs of different axes, in units of IS.
     rank_correlation : E
-        Spearman's correlation between IS before and after the change, over the same pairs.
+        Spearman's correlation between IS before and after the change, over all pairs of different
+        axes.
     paper_change : E
         Relative change as in the paper: sum of |change in IS| divided by sum of |IS|, over the
         pairs that have a significant IS.
@@ -122,7 +123,7 @@ class OriginalGraph:
     sets : sequence of ObservedSet
         Image sets of the prompt.
     points : mapping of AxisPair to PairPoint
-        Sensitivity and edge of each pair of different axes.
+        Sensitivity of each pair of different axes, and whether the pair is an edge.
     significant : set of AxisPair
         Pairs whose sensitivity is significant before correction for the number of pairs.
     """
@@ -327,7 +328,7 @@ def _original_graph(
 def _points(
     prompt: PromptPlan, sets: Sequence[ObservedSet], plan: InteractionPlan, scoring: Scoring
 ) -> Mapping[AxisPair, PairPoint]:
-    """Return the sensitivity and the edge of each pair of different axes of a prompt."""
+    """Return each axis pair's sensitivity in a prompt's graph, and whether the pair is an edge."""
     counts = count_answers(sets, prompt.axes, scoring.instrument, distance=plan.distance)
     return pair_points(counts, plan, prompt.text, scoring)
 

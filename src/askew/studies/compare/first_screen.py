@@ -90,7 +90,7 @@ class _RunShares:
 
 
 def _shares_of(runs: Runs, difference: AxisDifference) -> _RunShares | None:
-    """Return both runs' shares of the value that differs most; None if a run has no shares."""
+    """Return both runs' shares of the value whose share differs most; None if any is missing."""
     entry = difference.share
     if entry is None or entry.value is None:
         return None

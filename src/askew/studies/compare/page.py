@@ -111,7 +111,7 @@ def _sections(view: "ComparisonView") -> tuple[b.Section, ...]:
 
 @dataclass(frozen=True)
 class ComparisonView:
-    """A comparison, arranged by pairs of runs, prompts, image sets and axes.
+    """A comparison, grouped by pair of runs, prompt, image set and axis.
 
     Attributes
     ----------

@@ -230,8 +230,8 @@ def _q_values_of_set(
 
     If the axis has two values, both shares have the q-value of the axis. If the axis has more
     values, the p-value of a share is corrected with Holm's method, and then multiplied by the ratio
-    q / p of the axis. The scaling is needed because selected axes are tested at a reduced level
-    (Benjamini and Bogomolov 2014).
+    q / p of the axis. Multiplication by the ratio is needed because selected axes are tested at a
+    reduced level (Benjamini and Bogomolov 2014).
 
     Parameters
     ----------

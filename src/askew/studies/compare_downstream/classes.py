@@ -23,7 +23,7 @@ from askew.studies.compare_downstream.rows import (
 )
 
 EQUAL_FIELDS = {"targets": "--targets", "template": "--template", "loss": "--loss"}
-"""Plan fields that determine the scores and must be equal, with the option that sets each field."""
+"""Plan fields that determine the scores and must be equal, each with the option that sets it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ def _refuse_beside_a_plan(options: Sequence[str]) -> None:
 
 
 def _fractions(option: str, numbers_given: Sequence[float] | None) -> tuple[float, ...]:
-    """Return the given numbers. Raise UsageError if a number is not between 0 and 1."""
+    """Return the specified numbers. Raise UsageError if a number is not between 0 and 1."""
     for value in numbers_given or ():
         if not 0 < value < 1:
             raise UsageError(f"{option} {value:g} is out of range. Give numbers between 0 and 1")
@@ -148,7 +148,7 @@ def _fractions(option: str, numbers_given: Sequence[float] | None) -> tuple[floa
 
 
 def _counts(images: Sequence[int] | None) -> tuple[int, ...]:
-    """Return the given numbers of images. Raise UsageError if a number is out of range."""
+    """Return the specified numbers of images. Raise UsageError if a number is out of range."""
     for value in images or ():
         if not 1 <= value <= MOST_IMAGES:
             raise UsageError(

@@ -139,7 +139,7 @@ def rank(
         Add held-out images to each prompt that --find selects, until the prompt's bias is
         significant on an axis. askew tests after 8, 12, 16, 24, … images, up to --max-images.
     max_images
-        Largest number of held-out images for each prompt with --until decided. [default: 400]
+        Maximum number of held-out images for each prompt with --until decided. [default: 400]
     variations
         Variations per prompt, with --objective eq1. [default: 15]
     vqa

@@ -182,7 +182,7 @@ def decided_prompts(readings: Mapping[str, SkewReading], most: int) -> set[str]:
     readings
         Measurement of the held-out images so far, keyed by prompt.
     most
-        Largest number of held-out images per prompt.
+        Maximum number of held-out images per prompt.
     """
     p_values = {}
     for prompt, reading in readings.items():

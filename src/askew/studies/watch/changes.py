@@ -29,9 +29,9 @@ class CheckpointChange:
     p
         p-value of the change, corrected for all tests on this axis (Bonferroni).
     prompt
-        The prompt with the smallest p-value, or `ALL_PROMPTS`.
+        The prompt on which the change has the smallest p-value, or `ALL_PROMPTS`.
     value
-        The value with the smallest p-value.
+        The value whose change has the smallest p-value.
     first, now
         Share of paired images with this value at the first and at the later checkpoint.
     pairs

@@ -278,8 +278,8 @@ class _Series:
 
         Raise CheckFailed after an alarm.
 
-        With an interval, askew audits a checkpoint when its files have not changed between two
-        searches of the folder.
+        If an interval is given, askew audits a checkpoint once its files have remained unchanged
+        between two searches of the folder.
         """
         history = read_history(self.folder)
         audits = {entry.name: self._finished(entry.name) for entry in history}
