@@ -39,7 +39,7 @@ def compared_plan(
     decide: Sequence[str],
     most: int | None,
 ) -> AuditPlan:
-    """Return a finished audit's plan, changed to run another model and to stop early.
+    """Return a finished audit's plan, modified so that it runs another model and stops early.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _finished_audit(folder: Path, store: Path | None) -> AuditResult:
 
 
 def compared_sets(plan: AuditPlan, reader: SurveyReader) -> dict[str, ObservedSet]:
-    """Return the compared run's labeled baseline images, keyed by prompt; empty if there is no run.
+    """Return the compared run's labeled baseline images, keyed by prompt; empty if there is none.
 
     Raises
     ------
@@ -163,7 +163,7 @@ class PairedTrial:
         self._sizes = looks(most)
 
     def at(self, size: int) -> PairedSets | None:
-        """Return the pairs among the first `size` images; None if one model has no labeled image."""
+        """Return the pairs among the first `size` images; None if a model lacks labeled images."""
         new, compared = self._sets
         parts = (new.picked(range(size)), compared.picked(range(size)))
         return paired_labels(parts, self._axis, self._instrument)

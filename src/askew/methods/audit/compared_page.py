@@ -97,7 +97,7 @@ def _row(verdict: PairedVerdict) -> b.IntervalRow:
 
 
 def compared_notes(findings: AuditFindings) -> tuple[str, ...]:
-    """Return a note that states when askew stops adding images; empty if there is no compared run."""
+    """Return a note about when askew stops adding images; empty if no run is compared."""
     plan = findings.plan
     if not plan.compared_run:
         return ()

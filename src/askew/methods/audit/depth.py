@@ -93,7 +93,7 @@ def _baseline_verdicts(baseline: AuditPlan, source: Source, reader: SurveyReader
 
 
 def _is_chosen(judged: JudgedShares, prompt: PromptPlan, axis: AxisPlan) -> bool:
-    """Check whether an axis is biased in the images of a prompt, or of all prompts together."""
+    """Check whether an axis is biased in a prompt's images or in all prompts' pooled images."""
     of_prompt = [entry for entry in judged.of_sets if entry.prompt == prompt.text]
     return any(
         entry.axis == axis.name and is_biased(entry) is True
@@ -102,7 +102,7 @@ def _is_chosen(judged: JudgedShares, prompt: PromptPlan, axis: AxisPlan) -> bool
 
 
 def _most_work(plan: AuditPlan, baseline: AuditPlan, model: Model, reader: SurveyReader) -> Work:
-    """Return the work for the counterfactual images that are missing from `baseline`."""
+    """Return the work needed for the counterfactual images that are missing from `baseline`."""
     known = set(baseline.texts())
     work = Work()
     for prompt in plan.prompts:

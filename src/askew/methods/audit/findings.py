@@ -76,8 +76,8 @@ class AxisScores:
     second_tests : mapping of other axis to SecondTest
         Tests of whether the labels on another axis change with the value of this axis.
     cas_apart : mapping of value to float
-        Possible error of each value's debiased CAS that averaging over prompts does not reduce (see
-        `stats.means.mean_cas`).
+        Possible error in each value's debiased CAS. Averaging over prompts does not reduce this
+        error (see `stats.means.mean_cas`).
     chosen_by_shares : bool
         True if the axis was scored because its shares are biased. In this case, its scores are not
         tested.
@@ -197,7 +197,7 @@ class AuditFindings(Head):
         Shares pooled over the images of all prompts, and the differences between conditions. Empty
         if there is only one prompt.
     following : tuple of Following
-        Comparisons of the labels of baseline images with the values that mitigations request.
+        Comparisons between the labels of baseline images and the values requested by mitigations.
     agreement : tuple of RaterAgreement
         Agreement between raters. Empty if a single person labeled the images.
     rewriting : tuple of Rewriting
@@ -273,7 +273,7 @@ class AuditResult(Result[AuditPlan, AuditFindings]):
         Raises
         ------
         UsageError
-            If the audit has no such share.
+            If the audit does not contain this share.
         """
         text = prompt or self.plan.prompts[0].text
         for entry in self.findings.shares:

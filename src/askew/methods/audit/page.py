@@ -160,7 +160,7 @@ class AuditView:
     details : list of str
         Prompts that get a section of details, in the order in which the page shows them.
     others : list of SetShares
-        Shares for which no TIBET scores exist: in folders of images, and on axes without
+        Shares without TIBET scores: shares in folders of images, and shares on axes without
         counterfactuals.
     tests : int
         Number of tests in the family of the first instrument's verdicts.
@@ -512,7 +512,7 @@ def _allowances(sets: Sequence[PictureSet]) -> tuple[int, int]:
 
 
 def _concepts(axis: AxisScores) -> Iterator[b.Table]:
-    """Yield a table of the concepts that are most frequent or differ most between sets."""
+    """Yield a table of the concepts with the largest frequencies or differences between sets."""
     tops = {name: dict(frequencies) for name, frequencies in axis.top_concepts.items()}
     initial = tops.get("initial", {})
     if not initial or len(tops) < 2:

@@ -561,7 +561,7 @@ def _estimate(score: E) -> Estimate:
 
 
 def with_q(entries: Sequence[Tibet]) -> tuple[Tibet, ...]:
-    """Add q-values. All MADs form one family, and all tests of second axes form another."""
+    """Add q-values. All tests of MAD form one family, and all tests of second axes form another."""
     axes_of_prompts = [scores for entry in entries for scores in entry.axes.values()]
     of_mads = [scores.mad.p for scores in axes_of_prompts if isinstance(scores.mad, Estimate)]
     mad_q_values = iter(benjamini_hochberg([p for p in of_mads if p is not None]).tolist())

@@ -225,7 +225,7 @@ def _axis_with_most_sets(biased: Sequence[SetShares]) -> tuple[str, int]:
 
 
 def _most_different(entries: Sequence[SetShares]) -> list[SetShares]:
-    """Return the first entry, and the next entry whose leading value differs."""
+    """Return the first entry, and the next entry that has a different leading value."""
     first, *others = entries
     for entry in others:
         if entry.leading != first.leading:
@@ -264,7 +264,7 @@ def _others(tested: Sequence[SetShares]) -> str:
 
 
 def _without_power(findings: AuditFindings) -> str:
-    """Return a sentence stating that no bias can be detected; "" with `--until`."""
+    """Return a sentence stating that no bias can be detected; "" if `--until` is given."""
     return "" if findings.plan.until else format_phrase("no_power")
 
 

@@ -56,7 +56,7 @@ class ClassDecisions:
 
     @property
     def of_groups(self) -> dict[str, Decisions]:
-        """Decisions keyed by group, without the pooled groups."""
+        """Decisions keyed by group, excluding the pooled groups."""
         return {group: self.decisions[group] for group in self.readings.errors}
 
 

@@ -376,8 +376,8 @@ def reading(first: str) -> b.Section:
             "Intervals",
             "Association: Wilson interval with the effective sample size, which is computed from "
             "the variance of the decisions over images. Difference: combination of both intervals "
-            "(MOVER). Pair: mid-P interval. Change: combination of both scores' intervals that "
-            "takes the correlation of their errors over images into account",
+            "(MOVER). Pair: mid-P interval. Change: combination of both scores' intervals, "
+            "which takes into account that the scores' errors are correlated over images",
         ),
         (
             "p and q",

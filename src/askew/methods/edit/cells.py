@@ -146,7 +146,7 @@ class EditCell:
         return self.pairs(differs, rows)
 
     def skin(self, readings: EditReadings, measure: str) -> Floats:
-        """Return a measure of the change in skin, with shape (sources, words).
+        """Return a measure of the change in skin, as an array of shape (sources, words).
 
         Parameters
         ----------

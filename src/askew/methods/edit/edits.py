@@ -165,7 +165,7 @@ def edited_groups(
 
 
 def _restored(run: Run, editor: Editor, sources: Outcomes) -> dict[str, tuple[Outcome, ...]]:
-    """Encode and decode all input images without an edit, if the editor has an autoencoder."""
+    """Encode and decode all input images without editing them, if the editor has an autoencoder."""
     if not isinstance(editor, Restorer):
         return dict.fromkeys(sources, ())
     settings = {name: value for name, value in editor.settings.items() if name == "variant"}

@@ -78,7 +78,7 @@ class Coverage:
 
 @record
 class FaceTone:
-    """ITA, in degrees, of two average faces: of a group's input images, and of their edits."""
+    """ITA, in degrees, of two average faces: one of a group's input images, one of the edits."""
 
     ita_before: E
     ita_after: E

@@ -1,4 +1,4 @@
-"""Write the headline of a page about edits: sentences on perceived gender and skin tone."""
+"""Write the headline of a page about edits: sentences about perceived gender and skin tone."""
 
 from collections.abc import Mapping, Sequence
 
@@ -28,7 +28,8 @@ def answer(findings: EditFindings) -> str:
     Returns
     -------
     str
-        Sentences for each set of edit prompts, first on perceived gender and then on skin tone.
+        Sentences for each set of edit prompts, first about perceived gender and then about skin
+        tone.
     """
     strength = headline_strength(findings.plan)
     by_prompts = _entries_by_prompts(findings.editing, strength)

@@ -1,4 +1,4 @@
-"""Method `interact`: measure how each axis would change if another were uniform (BiasConnect)."""
+"""Method `interact`: measure how axes would change if another axis were uniform (BiasConnect)."""
 
 from functools import partial
 

@@ -64,14 +64,14 @@ class GraphAxis:
 
 @record
 class Edge:
-    """Pair of axes: whether `target` depends on `source`, and how the target's deviation changes.
+    """Results for a pair of axes: dependence of `target` on `source`, and change in its deviation.
 
     Attributes
     ----------
     source, target : str
         Axis that the counterfactual prompts change, and axis that the answers describe.
     chi2, dof, p, draws, cramers_v : float or int or None
-        Pearson's chi-squared test (section 3.3). None if the pair was not tested.
+        Results of Pearson's chi-squared test (section 3.3). None if the pair was not tested.
     untested : Missing or None
         Reason why the pair was not tested.
     q : float or None
@@ -216,7 +216,7 @@ class Graph:
 
     @property
     def edge_count(self) -> int:
-        """Number of edges between different axes, including edges without a known sensitivity."""
+        """Number of edges between different axes, including edges whose sensitivity is unknown."""
         return sum(edge.significant and not edge.direct for edge in self.edges)
 
     @property

@@ -47,7 +47,7 @@ class InteractionPlan(Plan):
     mitigated : mapping of str to str
         For each axis, the model in which the axis is mitigated, or the folder of a finished run.
     mitigated_args : mapping of str to setting
-        Settings of the mitigated models. `{axis}` stands for the mitigated axis.
+        Settings for the mitigated models. `{axis}` stands for the mitigated axis.
     """
 
     method: Literal["interact"] = "interact"

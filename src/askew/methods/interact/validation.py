@@ -36,7 +36,7 @@ from askew.stats.sensitivity import AxisPairSample, debiased_value, interactions
 from askew.types import Estimate, Missing
 
 UNMITIGATED = "unmitigated"
-"""Key of the separate baseline images, from which no estimate is computed."""
+"""Key of the separate baseline images, which are not used for estimates."""
 
 MitigatedCounts = Mapping[str, GraphCounts]
 """Counts of answers, keyed by the axis mitigated in the images or by `UNMITIGATED`."""
@@ -316,7 +316,7 @@ def _grid(effects: Mapping[AxisPair, Estimate | Missing], axes: Sequence[str]) -
 def paper_correlation(
     pairs: Sequence[ComparedPair], rng: np.random.Generator
 ) -> Estimate | Missing:
-    """Correlate effects as in the paper, with the same baseline images on both sides (Eq. 7-8).
+    """Correlate effects as in the paper, where both samples use the same baseline images (Eq. 7-8).
 
     The shared noise increases Pearson's r. A mitigation without effect is simulated: `null` is the
     mean of the simulated r, and `p` is the share of simulated r that are at least as large as the

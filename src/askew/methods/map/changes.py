@@ -144,7 +144,7 @@ def _change(matched: Sequence[BeforeAfter], risk_changes: Sequence[E], level: fl
 def _means(
     pairs: Sequence[ConceptPair], risks: Sequence[E], mean: Callable[[Sequence[E]], E], level: float
 ) -> dict[str, Any]:
-    """Compute, from scores or differences, the fields that `Overall` and `ModelChange` share."""
+    """Compute the fields that `Overall` and `ModelChange` share, from scores or differences."""
     blocks = dict.fromkeys(block for pair in pairs for block in pair.blocks)
     tested = partial(student_mean, level=level, null=0.0)
     by_block = {}

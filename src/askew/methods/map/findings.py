@@ -54,7 +54,7 @@ class ConceptPair:
     prompt, model : str
         Prompt and model that were used to generate the images.
     a, b : str
-        Concept, and word of the prompt.
+        The concept (`a`), and the word in the prompt (`b`).
     miou : Estimate or Missing
         Mean IoU of the masks that are computed from the sum of all layers. The null of `miou` is
         the mean IoU of masks from different images.

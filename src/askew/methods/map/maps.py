@@ -33,7 +33,7 @@ class PairMaps:
     model, prompt : str
         Model and prompt that were used to generate the images.
     a, b : str
-        Concept, and word of the prompt.
+        The concept (`a`), and the word in the prompt (`b`).
     layers : mapping of str to array, (2, images, h, w)
         Maps of `a` and then of `b`, keyed by layer.
     seeds : tuple of int or None
@@ -107,7 +107,7 @@ class Overlaps:
 
 
 def block_maps(layers: Mapping[str, LayerMaps]) -> dict[str, Maps]:
-    """Sum the maps of each block's layers, resized to the size of its largest layer (Eq. 5).
+    """Resize the maps of each block's layers to the block's largest layer, and sum them (Eq. 5).
 
     Parameters
     ----------

@@ -123,7 +123,7 @@ class MapView:
             yield from folded(f"{axis} by prompt", bars, "Prompt", BARS)
 
     def _bar(self, risk: RiskDifference) -> b.ValueGroup:
-        """Return a bar with the shares on an axis in a prompt's images, next to equal shares."""
+        """Return a bar with an axis's shares in a prompt's images, with marks at equal shares."""
         counts = list(risk.counts.values())
         labeled = sum(counts)
         shares: Sequence[b.E] = [Missing("not_asked")] * len(counts)
@@ -176,7 +176,7 @@ class MapView:
         return b.FirstScreen((self.overlap_chart(first),), (images,), layout="images")
 
     def _rows(self, a: str) -> Iterator[b.IntervalRow]:
-        """Yield a row for each prompt's overlap and, for several prompts, for each model's mean."""
+        """Yield a row per prompt and, if there are several prompts, a row of means per model."""
         axis = axes_of([a]).get(a)
         risks = {
             (risk.model, risk.prompt): risk.estimate
@@ -253,7 +253,7 @@ class MapView:
             )
 
     def accuracy(self) -> Iterator[b.Block]:
-        """Yield charts of how accurate masks are at each threshold (figure 11 of the paper)."""
+        """Yield charts of mask accuracy at each threshold (figure 11 of the paper)."""
         accuracies = self.findings.biasmap.accuracy
         if not accuracies:
             return
@@ -284,7 +284,7 @@ class MapView:
             )
 
     def _change_rows(self, change: ModelChange) -> Iterator[b.IntervalRow]:
-        """Yield rows with the difference in each prompt and, for several prompts, the means."""
+        """Yield a row of differences per prompt and, if there are several prompts, their means."""
         if len(change.prompts) == 1:
             yield b.IntervalRow("mIoU", change.prompts[0].miou)
             yield b.IntervalRow("mBIoU", change.prompts[0].mbiou)
@@ -316,7 +316,7 @@ class MapView:
 
 
 def _tested_mean(mean: Overall) -> b.E:
-    """Return the mean mIoU with the p and q of the test of its corrected mean."""
+    """Return the mean mIoU, with p and q from the test of its corrected mean."""
     corrected = mean.corrected
     if isinstance(mean.miou, Missing) or isinstance(corrected, Missing):
         return mean.miou
@@ -324,7 +324,7 @@ def _tested_mean(mean: Overall) -> b.E:
 
 
 def _accuracy_chart(entries: Sequence[MaskAccuracy]) -> b.LineChart:
-    """Return a chart of how accurate a word's masks are at each threshold."""
+    """Return a chart of a word's mask accuracy at each threshold."""
     covered = tuple(entry.mask_accuracy for entry in entries)
     omitted = tuple(entry.complement_accuracy for entry in entries)
     return b.LineChart(

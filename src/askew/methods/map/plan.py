@@ -37,7 +37,8 @@ Tau = Annotated[float, Field(ge=0, le=100)]
 class MapPlan(Plan):
     """Plan of a run that maps a model's attention to concepts (BiasMap).
 
-    Each prompt has `images` images, which the instruments label on its axes.
+    The model generates `images` images for each prompt, and the instruments label these images on
+    the prompt's axes.
 
     Attributes
     ----------

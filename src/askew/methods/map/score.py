@@ -161,8 +161,8 @@ def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> ConceptPair:
     """Estimate mIoU, mBIoU and BIoU between two words (Eq. 4-6), with intervals, nulls and tests.
 
     An image with a constant map counts as missing, both in a block and in the sum of all layers. A
-    score is Missing if it has no usable image. mBIoU leaves out blocks without a usable image, and
-    uses only images that are usable in all remaining blocks.
+    score is Missing if no image is usable. mBIoU leaves out blocks without a usable image, and uses
+    only images that are usable in all remaining blocks.
 
     Parameters
     ----------

@@ -61,7 +61,8 @@ class BestPrompt(ExplainedPrompt):
     run
         Number of the search, counted from 0.
     score
-        Score of the images that the search used to select the prompt. This score is too optimistic.
+        Score that the search measured on its images, and used to select the prompt. This score is
+        too optimistic.
     held_out_score
         Score of images with held-out seeds.
     iteration

@@ -85,7 +85,7 @@ class Objective(Protocol):
     def read_held_out(
         self, first: ObjectiveReading | Missing, prompt: str, seed: int
     ) -> ObjectiveReading | Missing:
-        """Measure the held-out images of a prompt that a search selected.
+        """Measure the held-out images of a prompt selected by a search.
 
         Parameters
         ----------

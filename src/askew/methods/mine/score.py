@@ -98,7 +98,7 @@ def known_errors(readings: Iterable[ObjectiveReading | Missing]) -> Errors:
 def _with_sequential_shares(
     best: Sequence[f.BestPrompt], searches: Sequence[Search], scoring: Scoring, most: int
 ) -> tuple[f.BestPrompt, ...]:
-    """Return the best prompts with their shares, and with p and intervals adjusted for all looks."""
+    """Return the best prompts with their shares, and with p and intervals adjusted for looks."""
     sequential = {}
     for search in searches:
         for candidate in search.best:
@@ -245,7 +245,7 @@ def explained(
     evidence: PromptEvidence | None,
     scoring: Scoring,
 ) -> f.ExplainedPrompt:
-    """Explain the score of a prompt by its images.
+    """Explain the score of a prompt, using its images.
 
     Parameters
     ----------
@@ -369,7 +369,7 @@ def missed_terms(best: Sequence[f.BestPrompt]) -> f.MissedTerms | None:
     Returns
     -------
     MissedTerms or None
-        The counts; None if the images leave nothing out.
+        The counts; None if the images omit nothing.
     """
     prompts = {prompt.prompt: prompt for prompt in best if prompt.missed_visual_concepts}
     words_by_prompt = [_missed_words(prompt) for prompt in prompts.values()]

@@ -230,7 +230,7 @@ def _negated(estimate: Estimate) -> Estimate:
 
 
 def terms(plan: ScoredPlan) -> list[skeleton.Named]:
-    """Return the terms on a page about scored prompts, with their meanings."""
+    """Return the terms that a page about scored prompts uses, with their meanings."""
     if plan.objective == SKEW:
         axes = w.listing([w.perceived(axis) for axis in plan.axes])
         return [

@@ -147,7 +147,7 @@ class SkewReading:
         return self._first_missing() if entry is None else entry.distance
 
     def shares(self, scoring: Scoring) -> shares.SetShares | None:
-        """Return the shares on the axis with the largest skew, and the distance from equal shares.
+        """Return the shares on the most skewed axis, with their distance from equal shares.
 
         The result is None if no axis has enough labeled images.
         """
@@ -250,7 +250,7 @@ class SkewObjective(Objective):
         return TextVectors(self.run, self.reader)
 
     def held_out_axes(self, first: ObjectiveReading | Missing) -> tuple[Axis, ...]:
-        """Return the axis that has the largest known skew in the first images, or else all axes."""
+        """Return the axis with the largest skew in the first images; all axes if it is unknown."""
         axis = first.axis() if isinstance(first, SkewReading) else None
         return self.axes if axis is None else (axis,)
 

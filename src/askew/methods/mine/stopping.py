@@ -35,7 +35,7 @@ def undecided_prompts(readings: Mapping[str, SkewReading], most: int) -> list[st
 def reading_p(reading: SkewReading, most: int) -> float:
     """Return the sequential p of an axis, computed from held-out images.
 
-    The p is 1 if too few images are labeled, or if the reading has several axes.
+    The p is 1 if too few images are labeled, or if the reading contains several axes.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class AxisSelection:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Axes of the best subset; if there are too many subsets, axes of the greedy subset."""
+        """Axes of the best subset or, if there are too many subsets, of the greedy subset."""
         return self.names(self.ranked[0] if self.ranked else self.greedy[-1])
 
     def names(self, subset: Subset) -> tuple[str, ...]:
@@ -89,8 +89,8 @@ class DeviationModel:
     effects : mapping of prompt to AxisEffects
         For each prompt, the pooled effects of mitigating each candidate axis on all axes.
     sampled, unbiased : mapping of prompt to AxisEffects
-        Pooled effects in bootstrap samples of the images, and in samples from populations without a
-        deviation. The intervals are computed from these effects.
+        Pooled effects, computed from bootstrap samples of the images and from samples of
+        populations without a deviation. The intervals are computed from these effects.
     """
 
     plan: MitigationPlan

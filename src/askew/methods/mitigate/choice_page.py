@@ -80,7 +80,7 @@ def _subset_row(subset: AxisSubset) -> tuple[str, str]:
 
 
 def _measured(techniques: Sequence[TechniqueFindings]) -> Iterator[b.Paragraph]:
-    """Yield a sentence per technique on the predicted and the measured mean distance."""
+    """Yield a sentence per technique about the predicted and the measured mean distance."""
     for entry in techniques:
         overall = entry.overall
         if overall is None:

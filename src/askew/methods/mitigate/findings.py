@@ -165,8 +165,8 @@ class AxisChoice:
     greedy : tuple of AxisSubset
         Axes selected after each step of the greedy rule, which starts with no axis.
     sensitivities : mapping of axis to float
-        For each axis that can be chosen, the Intersectional Sensitivity to this axis, averaged over
-        all axes. Positive if mitigating this axis brings all axes closer to their references on
+        For each axis that can be chosen, the mean Intersectional Sensitivity of all axes to this
+        axis. Positive if mitigating this axis brings all axes closer to their references on
         average.
     """
 
@@ -301,7 +301,7 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
 
     @property
     def mitigation(self) -> Mitigation:
-        """Mitigation by the first technique, which can be applied to a model."""
+        """Mitigation by the first technique. This mitigation can be applied to a model."""
         return mitigation.load_mitigation(self.file())
 
     def extra_files(self) -> Mapping[str, bytes]:

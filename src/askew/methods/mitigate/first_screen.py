@@ -56,7 +56,7 @@ def change_chart(findings: MitigationFindings, entry: TechniqueFindings) -> b.Ch
 def family_sizes(techniques: Sequence[TechniqueFindings]) -> Mapping[bool, int]:
     """Count the tested changes on target axes (key True) and on monitored axes (key False).
 
-    q-values are corrected over all techniques and prompts together.
+    q-values are corrected jointly over all techniques and prompts.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def _row(change: AxisChange, tests: int) -> b.ChangeRow:
 
 
 def _brief(change: AxisChange) -> str:
-    """Describe a non-significant result in a few words; return "" for a significant one."""
+    """Describe a non-significant result in a few words; return "" for a significant result."""
     if not isinstance(change.change, Estimate) or change.fell or change.rose:
         return ""
     return f"n.s. ({words.probability(change.change.q, 'q')})"

@@ -108,7 +108,7 @@ class MitigationGathered(survey.SurveyData):
     Attributes
     ----------
     predictions : mapping of technique to mapping of prompt to Prediction
-        Predicted deviations, for techniques that are planned from images.
+        Predicted deviations, for techniques whose planning uses images.
     selection : AxisSelection or None
         Selection of the axes to mitigate. None if all target axes are mitigated.
     deviations : DeviationModel or None
@@ -275,7 +275,7 @@ def _tables(workshop: _Workshop, observed: Observed) -> list[PolicyTables]:
 
 
 def _selection(workshop: _Workshop, deviations: DeviationModel | None) -> AxisSelection | None:
-    """Return the selection of axes; None if all are mitigated or nothing is predicted yet."""
+    """Return the selection of axes; None if all axes are mitigated or no prediction exists yet."""
     number = workshop.plan.choose_axes
     if number is None or deviations is None:
         return None

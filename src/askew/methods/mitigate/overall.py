@@ -84,7 +84,7 @@ def overall_change(
     Parameters
     ----------
     plan, prompt
-        Plan of the run, and prompt.
+        Plan of the run, and the prompt.
     mitigated
         Axes that the technique mitigates.
     images, shares

@@ -153,7 +153,7 @@ class PolicyTables:
         """Return the shares on one axis, or the joint shares on two axes, in a cell.
 
         The shares are predicted. If images of the cell were generated, the shares combine the
-        prediction with these images.
+        prediction with the shares in these images.
         """
         predicted = self._predicted(cell, axes)
         if self.rng is not None and len(cell) > 1:
@@ -376,7 +376,7 @@ def _predicted_mean(
 def _mixture(
     tables: PolicyTables, axis: AxisPlan, used_cells: Sequence[Cell], weights: Counts
 ) -> Counts:
-    """Return an axis's shares under a policy: the weighted shares in the images of its prompts."""
+    """Return an axis's shares under a policy: the weighted shares of the policy's prompts."""
     shares_of_cells = [tables.shares(cell, [axis]) for cell in used_cells]
     mixture: Counts = np.tensordot(weights, shares_of_cells, axes=1)
     return mixture
@@ -404,9 +404,8 @@ def _solved(plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cel
     """Return the best weights of the cells.
 
     The axes of each pair should be independent. For a target axis a and another axis b, the joint
-    shares of the mixture should equal the product of the target shares of a and the mixture's
-    shares of b. The difference between these joint shares and this product is linear in the
-    weights.
+    shares of the mixture should equal the target shares of a multiplied by the mixture's shares of
+    b. The difference between these joint shares and this product is linear in the weights.
     """
     goals = _axis_goals(plan, tables, candidates)
     of_targets = [goal for goal in goals if goal.weight]

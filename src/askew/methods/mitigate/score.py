@@ -49,7 +49,7 @@ With fewer images, V is not computed from the odds ratios before and the shares 
 
 @dataclass(frozen=True)
 class ScoredImages:
-    """Images of a prompt, without or with a technique, and their shares on all axes."""
+    """Images of a prompt, generated with or without a technique, and their shares on all axes."""
 
     images: EvaluationSet
     shares: Sequence[SetShares]
@@ -187,7 +187,7 @@ def _changes_by_others(
     axis: AxisPlan,
     scoring: Scoring,
 ) -> dict[str, E]:
-    """Return the change in deviation on an axis, according to each further instrument."""
+    """Return the change in deviation on an axis, according to each additional instrument."""
     changes = {}
     for instrument in plan.vqa[1:]:
         by_instrument = replace(scoring, instrument=instrument)
