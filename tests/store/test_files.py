@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from askew.store import files
-from askew.store.files import WRITERS, write_whole
+from askew.store.files import FLUSHERS, MOST_OPEN, write_whole
 
 
 def test_files_are_written_completely_and_replaced(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_files_are_written_completely_and_replaced(tmp_path: Path) -> None:
     assert not list((tmp_path / "incoming").iterdir())
 
 
-def test_an_interrupt_while_writers_start_leaves_nothing(
+def test_an_interrupt_while_threads_start_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[threading.Thread] = []
@@ -34,28 +34,38 @@ def test_an_interrupt_while_writers_start_leaves_nothing(
             started.append(self)
             raise KeyboardInterrupt
 
-    def slowly(path: Path, data: bytes) -> None:
-        time.sleep(0.2)
-        path.write_bytes(data)
-
-    files._writers.cache_clear()  # threads of earlier calls would write the files
-    monkeypatch.setattr(files, "_write", slowly)
-    monkeypatch.setattr(threading, "Thread", Interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        write_whole({tmp_path / "a": b"a", tmp_path / "b": b"b"})
+    files._flushers.cache_clear()  # threads of earlier calls would flush the files
+    with monkeypatch.context() as patch:
+        patch.setattr(threading, "Thread", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            write_whole({tmp_path / "a": b"a", tmp_path / "b": b"b"})
     for thread in started:
         thread.join(10)
+        assert not thread.is_alive()
     assert started
     assert not list(tmp_path.iterdir())
+    write_whole({tmp_path / "a": b"a", tmp_path / "b": b"b"})
+    assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_calls_share_the_threads_that_write_files(tmp_path: Path) -> None:
+def test_more_files_than_may_be_open_are_written(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    contents = {tmp_path / f"{number}": b"x" for number in range(3 * MOST_OPEN)}
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 70, limits[1]))
+    try:
+        write_whole(contents)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert len(list(tmp_path.iterdir())) == len(contents)
+
+
+def test_calls_share_the_threads_that_flush_files(tmp_path: Path) -> None:
     seen = set[threading.Thread]()
     for call in range(3):
-        write_whole({tmp_path / f"{call}-{k}": b"x" for k in range(WRITERS)})
+        write_whole({tmp_path / f"{call}-{k}": b"x" for k in range(FLUSHERS)})
         seen |= {t for t in threading.enumerate() if t.name.startswith("askew-files")}
-    assert 0 < len(seen) <= WRITERS
-    assert len(list(tmp_path.iterdir())) == 3 * WRITERS
+    assert 0 < len(seen) <= FLUSHERS
+    assert len(list(tmp_path.iterdir())) == 3 * FLUSHERS
 
 
 def test_a_forked_process_can_write_files(tmp_path: Path) -> None:

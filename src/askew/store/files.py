@@ -6,27 +6,30 @@ import json
 import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from functools import lru_cache
 from pathlib import Path
-from threading import Event
-from typing import Any
+from typing import Any, BinaryIO
 
 from askew.errors import RunError, UsageError
 from askew.store.entries import read_bytes
 from askew.store.foreign import json_value
+from askew.types import slices
 
 FULL = "cannot grow because the disk is full. Free some space, then repeat the command to continue"
 SUMS_FILE = "SHA256SUMS"
 PROBE_BYTES = 2**16
 """Size in bytes of the test file that askew writes to find out why an earlier write failed."""
 
-WRITERS = 8
+FLUSHERS = 8
 """Number of files that are flushed to disk in parallel.
 
 This is two to four times faster than flushing one file after another.
 """
+
+MOST_OPEN = 64
+"""Maximum number of files that are open at the same time."""
 
 
 def sha256(data: bytes) -> str:
@@ -76,7 +79,7 @@ def write_fault(folder: Path) -> OSError | None:
     """Try to write a small file into a folder, and return the error; None if there is no error."""
     part = folder / f".{secrets.token_hex(8)}.part"
     try:
-        _write(part, bytes(PROBE_BYTES))
+        _write_parts([part], [bytes(PROBE_BYTES)])
     except OSError as error:
         return error
     finally:
@@ -228,51 +231,44 @@ def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> No
 
 
 def _write_parts(parts: Sequence[Path], contents: Sequence[bytes]) -> None:
-    """Write several files in parallel.
+    """Write several files, and flush them to disk in parallel."""
+    for group in slices(list(zip(parts, contents, strict=True)), MOST_OPEN):
+        with ExitStack() as stack:
+            files = []
+            for part, data in group:
+                file = stack.enter_context(part.open("wb"))
+                file.write(data)
+                file.flush()
+                files.append(file)
+            _flush(files)
 
-    When the function ends, no thread is still writing a file.
-    """
-    if len(parts) == 1:
-        _write(parts[0], contents[0])
+
+def _flush(files: Sequence[BinaryIO]) -> None:
+    """Flush open files to disk."""
+    if len(files) == 1:
+        os.fsync(files[0])
         return
-    pool = _writers()
-    jobs: list[Future[None]] = []
-    # an interrupt in `submit` leaves a job that is not in the list
-    given_up = Event()
-
-    def write(part: Path, data: bytes) -> None:
-        _write(part, data)
-        if given_up.is_set():
-            part.unlink(missing_ok=True)
-
+    pool = _flushers()
     try:
-        for part, data in zip(parts, contents, strict=True):
-            jobs.append(pool.submit(write, part, data))
-        for job in jobs:
-            job.result()
-    except OSError:
-        for job in jobs:
-            job.cancel()
-        wait(jobs)
-        raise
+        list(pool.map(os.fsync, files))
     except BaseException:
-        given_up.set()
-        _writers.cache_clear()
+        # an interrupt can leave a thread that the pool does not know
+        _flushers.cache_clear()
         pool.shutdown(cancel_futures=True)
         raise
 
 
 @lru_cache(maxsize=1)
-def _writers() -> ThreadPoolExecutor:
-    """Return the threads that write files.
+def _flushers() -> ThreadPoolExecutor:
+    """Return the threads that flush files to disk.
 
     They are reused, since starting threads costs CPU time.
     """
-    return ThreadPoolExecutor(WRITERS, "askew-files")
+    return ThreadPoolExecutor(FLUSHERS, "askew-files")
 
 
 # threads do not survive a fork
-os.register_at_fork(after_in_child=_writers.cache_clear)
+os.register_at_fork(after_in_child=_flushers.cache_clear)
 
 
 def _move(part: Path, path: Path) -> None:
@@ -282,13 +278,6 @@ def _move(part: Path, path: Path) -> None:
     except FileNotFoundError:
         path.parent.mkdir(parents=True, exist_ok=True)
         os.replace(part, path)
-
-
-def _write(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def write_stream(path: Path, parts: Iterable[bytes]) -> None:
