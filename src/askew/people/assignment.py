@@ -43,7 +43,7 @@ def displayed_options(item: Item, number: int) -> tuple[str, ...]:
     item
         The item.
     number
-        Number of the rater, from 0.
+        Number of the rater, counting from 0.
     """
     options = item.options
     if len(options) < 2 or item.keeps_order:
@@ -102,7 +102,7 @@ def repeated(item: Item) -> Item:
 
 @dataclass(frozen=True)
 class ExtraItems:
-    """Attention checks and repeated items, from which raters get some between the other items.
+    """Attention checks and repeated items, some of which each rater gets between the other items.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class ExtraItems:
 
     @classmethod
     def of(cls, items: Sequence[Item], suffix: str = "") -> "ExtraItems":
-        """Return the checks and repeats for items.
+        """Return the attention checks and repeated items for a study's items.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ def item_orders(
     Parameters
     ----------
     items
-        Items of the study, without attention checks and repeated items.
+        Items of the study, excluding attention checks and repeated items.
     checks
         Attention checks. Raters get only checks that they cannot pass by always choosing the first
         option.
@@ -186,14 +186,14 @@ def item_orders(
 
 
 def rater_id(number: int) -> str:
-    """Return the id of the rater with a number, from 0."""
+    """Return the id of the rater with this number, counting from 0."""
     return f"r{number + 1:03d}"
 
 
 def assign(
     items: Sequence[Item], checks: Sequence[Item], raters: int, per_item: int, seed: int
 ) -> list[RaterRecord]:
-    """Return raters without links, and assign the items of a study to them.
+    """Create raters, who have no links yet, and assign the items of a study to them.
 
     The parameters are the same as in `item_orders`. `raters` is the number of raters.
     """

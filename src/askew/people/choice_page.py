@@ -46,9 +46,8 @@ def _scatter(choices: ChoiceFindings) -> b.Scatter:
         tuple(points),
         ("score of the second set minus score of the first set", "signed"),
         ("share of choices in which the first set is less biased", "share"),
-        "Each point represents a pair of image sets. The position of a point shows the difference "
-        "between the scores of the two sets, and the share of choices in which the first set is "
-        "less biased.",
+        "Each point represents a pair of image sets: the difference between their scores, and the "
+        "share of choices in which the first set is less biased.",
     )
 
 

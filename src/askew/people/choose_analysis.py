@@ -27,7 +27,7 @@ SIDES = (FIRST, SECOND, EQUAL)
 """Options of a pair. Other answers are not choices."""
 
 PREFERENCES = np.array([(1.0, 0.0), (0.0, 1.0), (0.5, 0.5), (0.0, 0.0)])
-"""Preference weights for the first and the second set, one row per option in SIDES.
+"""Preference weights for the first and the second set, with one row per option in SIDES.
 
 The last row (index -1) applies to raters who made no choice.
 """

@@ -87,11 +87,11 @@ def study_new(
     - axes: from a list of axes, people choose the axes on which they expect a prompt's images to be
       biased.
 
-    For label, askew groups the images by their labels from all instruments and draws a random
-    sample from each group. More images are drawn from groups in which the instruments disagree. For
-    choose, the sets show two prompts from an audit, the same prompt in two audits, or a mined and a
-    random prompt from `askew mine`. For concepts, the list contains concepts that the instrument
-    named, and other words.
+    In a label study, askew groups the images by their labels from all instruments and draws a
+    random sample from each group. More images are drawn from groups in which the instruments
+    disagree. In a choose study, the two image sets are from two prompts in an audit, from the same
+    prompt in two audits, or from a mined and a random prompt of `askew mine`. In a concepts study,
+    the list contains concepts that the instrument named, and other words.
 
     With --pilot, a label study has two stages. The first stage shows how often the instruments are
     wrong, and `askew study extend` adds as many images as are still needed.
@@ -125,7 +125,8 @@ def study_new(
     output
         Folder for the study, which must be empty or not exist yet.
     axes
-        Axes that people label or rate, for the kinds label and rate. [default: all axes of the run]
+        Axes on which people label or rate images (kinds label and rate). [default: all axes of the
+        run]
     precision
         Target half-width of the confidence intervals. The intervals are for the shares in the run's
         images (label), for a rank correlation (rate), or for the precision (concepts and axes).
@@ -164,7 +165,7 @@ def study_new(
     Returns
     -------
     NewStudy
-        The new study. The class of the study depends on its kind.
+        The new study, as an instance of the class for its kind.
 
     Raises
     ------
@@ -292,9 +293,10 @@ def study_extend(
     Parameters
     ----------
     study
-        Folder of the study, whose pilot all raters have answered.
+        Folder of the study. All raters must have answered its pilot.
     store
-        Store that contains the images of the runs. [default: the store when the study was made]
+        Store that contains the images of the runs. [default: the store used when the study was
+        made]
     dry_run
         Print the size of the second stage, and write nothing.
 
@@ -306,7 +308,8 @@ def study_extend(
     Raises
     ------
     UsageError
-        If the study has no pilot or already has a second stage, or answers to the pilot are missing.
+        If the study has no pilot or already has a second stage, or if answers to the pilot are
+        missing.
     """
     folder = StudyFolder.opened(study)
     paths = folder.source_paths()
@@ -384,8 +387,8 @@ def study_serve(
     without_link = [rater.id for rater in folder.raters() if not rater.token]
     if without_link:
         write(
-            "Send a link to each rater, or open a link to label images yourself. The links are shown "
-            "only now:\n"
+            "Send a link to each rater, or open a link to label images yourself. askew shows the links "
+            "only once:\n"
         )
         _write_links(folder, without_link, server.link)
     write(f"serving {study} at {server.url}. Press Ctrl-C to stop\n")

@@ -1,7 +1,7 @@
-"""Second stage of a labeling study: as many further images as the labels of the pilot require.
+"""Second stage of a labeling study, which adds as many images as the pilot's labels require.
 
 askew writes the images first, then the items of the second stage, then the raters' assignments. If
-askew is interrupted after it wrote the items, the next extension only assigns these items.
+askew is interrupted after it has written the items, the next extension only assigns these items.
 """
 
 from collections.abc import Mapping, Sequence
@@ -107,7 +107,7 @@ class StudyExtension:
         ]
 
     def _describe_raters(self) -> str:
-        """Return a line with the numbers of labels, raters and new questions."""
+        """Return a line that states the numbers of labels, raters and new questions."""
         per_item = self.folder.plan.raters_per_item
         labels = sum(len(sample.chosen) for sample in self.samples) * per_item
         raters = plural(len(self.orders), "rater")
@@ -130,15 +130,15 @@ def extend_study(
     folder
         The study.
     paths
-        Paths of the study's runs. [default: the paths when the study was made]
+        Paths of the study's runs. [default: the paths used when the study was made]
     is_dry_run
         Whether to compute the second stage without adding it.
 
     Raises
     ------
     UsageError
-        If the study has no pilot or already has a second stage, answers to the pilot are missing, or
-        a run is not available.
+        If the study has no pilot or already has a second stage, if answers to the pilot are
+        missing, or if a run is not available.
     """
     extension = planned_extension(folder)
     if is_dry_run or not extension.items:
@@ -205,7 +205,7 @@ def _is_assigned(folder: StudyFolder) -> bool:
 def _check_answers(folder: StudyFolder) -> None:
     """Raise UsageError if raters who did not withdraw have not answered the pilot.
 
-    Imported answers of other raters count instead of the answers of the assigned raters.
+    Imported answers from other raters can replace the answers of the assigned raters.
     """
     answers = folder.answers()
     answered = grouped(answers, lambda key: key[1])
@@ -233,7 +233,7 @@ def _check_answers(folder: StudyFolder) -> None:
 
 
 def second_samples(study: StudyAnswers) -> list[SecondSample]:
-    """Compute the second stage from the majority labels of the pilot, and draw its images.
+    """Compute the second stage from the pilot's majority labels, and draw the images to add.
 
     Parameters
     ----------
@@ -269,8 +269,8 @@ def _second_sample(view: AxisView, source: int) -> SecondSample:
         additional = second_stage(pilot, plan.precision, plan.confidence, rng=rng)
     except NotEnoughData as error:
         raise UsageError(
-            f"the raters gave no image of the pilot a value of the axis {name}, so the pilot does not "
-            "show how many labels are needed. Make a new study with other images or another axis"
+            f"no image of the pilot has a value of the axis {name} from the raters, so the pilot does "
+            "not show how many labels are needed. Make a new study with other images or another axis"
         ) from error
     chosen: list[str] = []
     for entries, count in zip(unasked, additional.tolist(), strict=True):
@@ -285,7 +285,7 @@ def _second_sample(view: AxisView, source: int) -> SecondSample:
 
 
 def _interrupted_samples(study: StudyAnswers) -> list[SecondSample]:
-    """Return the images of the items that an interrupted extension wrote, one sample per axis."""
+    """Return one sample per axis: the images of the items that an interrupted extension wrote."""
     second = [item for item in study.folder.second_items if item.role == "item"]
     samples = []
     for axis in study.folder.plan.axes:
@@ -307,7 +307,7 @@ def _with_raters(
 ) -> StudyExtension:
     """Assign the items of the second stage to the raters of the pilot who are not excluded.
 
-    If an item needs more raters, there are new raters.
+    If there are fewer raters than an item needs, new raters are added.
     """
     folder = study.folder
     plan = folder.plan
@@ -331,7 +331,7 @@ def _with_raters(
 
 
 def _new_raters(folder: StudyFolder, count: int) -> list[RaterRecord]:
-    """Return raters without items and links."""
+    """Return new raters, who have no items and no links yet."""
     first = max((rater.number for rater in folder.raters()), default=-1) + 1
     raters = []
     for number in range(first, first + count):

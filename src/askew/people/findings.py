@@ -127,7 +127,7 @@ class PeopleShares:
     reached : bool, optional
         Whether all intervals are at most as wide as planned; None if no precision was planned.
     pilot : int, optional
-        Number of labeled images that belong to the pilot. None for a study with one stage.
+        Number of labeled images that belong to the pilot. None for a study with a single stage.
     """
 
     axis: str
@@ -149,7 +149,7 @@ class PairChoices:
     Attributes
     ----------
     item, first, second : str
-        Id of the item, and names of its first and second image set.
+        Id of the item, and names of its first and second image sets.
     score_difference : float
         Score of the second set minus score of the first set. A positive difference means that the
         first set is less biased according to the score.
@@ -209,8 +209,8 @@ class RatedGrid:
     item, run, prompt, axis : str
         Id of the item, run and prompt of its images, and axis on which raters rate the bias.
     is_societal : bool
-        Whether the axis has a societal name, and the prompt has at least two axes with societal
-        names.
+        Whether the axis is societal (according to its name) and the prompt has at least two
+        societal axes.
     ratings, without_rating : int
         Number of raters who gave a rating, and number who gave another answer, such as "I cannot
         tell".
@@ -258,7 +258,7 @@ class ScoreAgreement:
         (top_1), or one of the two axes with the highest ratings (top_2). Only prompts with at least
         three axes are included.
     detectable : float, optional
-        Minimum rank correlation that can be detected with 90 % power, given this number of grids.
+        Minimum rank correlation that can be detected with 90 % power from this number of grids.
     """
 
     score: str
@@ -301,8 +301,8 @@ class SelectionScores:
     Attributes
     ----------
     run, group : str
-        Name of the run, and group of options. A group is "all", "societal" (axes), or the name of
-        an image set.
+        Name of the run, and name of the group of options, which is "all", "societal" (axes), or the
+        name of an image set.
     precision : Estimate or Missing
         How often raters choose an option that the run proposes.
     recall : Estimate or Missing
@@ -332,7 +332,7 @@ class OptionCount:
     option : str
         The option.
     proposed : bool
-        Whether a run proposes the option for the lists that are counted.
+        Whether a run proposes the option for the lists that `answers` counts.
     answers, chosen : int
         Number of answers to lists that contain the option, and number of these answers in which it
         is chosen.

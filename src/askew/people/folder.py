@@ -107,7 +107,7 @@ class StudyFolder:
 
     @cached_property
     def second_items(self) -> Sequence[Item]:
-        """Items of the second stage, with their attention checks; empty before the extension."""
+        """Items of the second stage, with attention checks; empty if the study is not extended."""
         return list(self._lines(Item, SECOND_ITEMS_FILE))
 
     @cached_property
@@ -158,7 +158,7 @@ class StudyFolder:
                 )
 
     def _frozen(self) -> dict[str, Any]:
-        """Return the checksums of the plan and items at the first answer; empty if there is none."""
+        """Return the stored checksums of the plan and the items; empty before the first answer."""
         path = self.path / FROZEN_FILE
         if not path.exists():
             return {}
@@ -177,7 +177,7 @@ class StudyFolder:
             self._append_line(answer)
 
     def _freeze(self) -> None:
-        """Store the checksums of the plan and the items that have no checksum in this version."""
+        """Store a checksum for each study file that has no stored checksum in this version."""
         frozen = self._frozen()
         sums = dict(frozen["sums"]) if frozen.get("version") == self.plan.version else {}
         missing = [name for name in self._frozen_names() if name not in sums]

@@ -13,7 +13,7 @@ class ImageSet:
     Attributes
     ----------
     name
-        Name of the set, which consists of its prompt and the name of its run.
+        Name of the set, composed of its prompt and the name of its run.
     prompt
         Prompt of the images.
     source

@@ -104,7 +104,7 @@ class AxisView:
         return Counter(self.stratum(self.entry(item)) for item in self.items)
 
     def weight(self, item: Item) -> float:
-        """Return an item's weight: how many images of the stratum each labeled image represents."""
+        """Return an item's weight: the number of images in its stratum per labeled image."""
         stratum = self.stratum(self.entry(item))
         return self.sizes[stratum] / self.labeled[stratum]
 
@@ -121,7 +121,7 @@ class AxisView:
     def stratified(
         self, source: int | None, columns: Sequence[str | bool], cells: Mapping[str, object]
     ) -> StratifiedLabels:
-        """Count the items per stratum and category, for intervals that fit the study's design.
+        """Count the items per stratum and category, for intervals that suit the study's design.
 
         The parameters are the same as in `counts`.
         """
@@ -176,7 +176,7 @@ def is_split(study: StudyAnswers, item: Item) -> bool:
 
 
 def group_agreement(view: AxisView) -> list[GroupAgreement]:
-    """Return the agreement between raters for all images and for each prompt."""
+    """Return the agreement between raters, across all images and for each prompt."""
     groups = grouped(view.items, lambda item: view.entry(item).prompt)
     entries = [_agreement(view, ALL, view.items)]
     if len(groups) > 1:
@@ -285,7 +285,7 @@ def _shares(view: AxisView, source: int) -> PeopleShares:
 
 
 def _pilot_images(view: AxisView, items: Sequence[Item]) -> int | None:
-    """Return how many items belong to the pilot; None for a study with one stage."""
+    """Return how many items belong to the pilot; None for a study with a single stage."""
     if view.study.folder.plan.pilot is None:
         return None
     second = {item.id for item in view.study.folder.second_items}
@@ -306,7 +306,7 @@ def _stratified_shares(
 
 
 def _votes(view: AxisView, items: Sequence[Item]) -> dict[str, float]:
-    """Return the share of raters who chose each value, averaged over images; empty without labels.
+    """Return the share of raters per value, averaged over images; empty if there are no labels.
 
     Images are weighted by stratum, so that the average represents all images of the run.
     """

@@ -25,9 +25,9 @@ def mined_pairs(
 ) -> list[Pair]:
     """Return pairs of image sets. Each pair compares one of the best prompts with a random prompt.
 
-    The images of the best prompts have held-out seeds. A random prompt is a prompt that the prompt
-    generator wrote from scratch, not by changing an earlier prompt. Random prompts were not
-    selected by their scores.
+    The images for the best prompts are generated with held-out seeds. A random prompt is a prompt
+    that the prompt generator wrote from scratch, not by changing an earlier prompt. Random prompts
+    were not selected by their scores.
 
     Parameters
     ----------

@@ -58,8 +58,8 @@ class StudyDesign:
     precision
         Target half-width of the confidence intervals; None for no planned precision.
     pilot
-        Number of images in the pilot for each label of the instruments; None for a study without a
-        second stage.
+        Number of images in the pilot for each instrument label; None for a study without a second
+        stage.
     """
 
     title: str | None = None
@@ -87,7 +87,7 @@ class StudyContent:
     axes
         Axes of the study.
     items
-        Items, without attention checks and repeated items.
+        Items, excluding attention checks and repeated items.
     frame
         Sampling frame, which contains information that raters must not see.
     """
@@ -119,13 +119,13 @@ def study_lines(folder: StudyFolder, *content: str) -> list[str]:
 
 
 def raters_line(folder: StudyFolder) -> str:
-    """Return a line with the number of raters and the maximum number of questions per rater."""
+    """Return a line that states the number of raters and the maximum questions per rater."""
     raters = folder.raters()
     return f"{plural(len(raters), 'rater')}, at most {most_questions(raters)}"
 
 
 def most_questions(raters: Sequence[RaterRecord]) -> str:
-    """Return a phrase with the maximum number of questions per rater."""
+    """Return a phrase that states the maximum number of questions per rater."""
     most = max(len(rater.items) for rater in raters)
     return f"{plural(most, 'question')} per rater, including checks"
 

@@ -142,7 +142,7 @@ def _new_study(
 
 
 def pair_items(pairs: Sequence[Pair]) -> tuple[list[Item], list[FrameEntry]]:
-    """Return an item for each pair, and a sampling-frame entry that raters must not see."""
+    """Return, for each pair, an item and a sampling-frame entry that raters must not see."""
     items = []
     frame = []
     for number, (first, second) in enumerate(pairs, 1):

@@ -129,7 +129,7 @@ def _samples(
     design: StudyDesign,
     images: int | None,
 ) -> list[AxisSample]:
-    """Return the sample of a study with one stage for each axis."""
+    """Return one sample per axis for a study with a single stage."""
     samples = []
     for axis in axes:
         samples.append(
@@ -213,7 +213,7 @@ def label_items(samples: Iterable[tuple[StudyAxis, Iterable[str]]], before: int 
     Parameters
     ----------
     samples
-        Axes, and ids of the images.
+        Each axis with the ids of the images to label on it.
     before
         Number of earlier items of the study.
     """

@@ -174,7 +174,7 @@ def societal_grids(grids: Sequence[FrameEntry]) -> list[FrameEntry]:
 
 
 def _grids(source: SourceRun, number: int) -> Iterator[FrameEntry]:
-    """Yield an entry for the grid of each prompt and axis that have images and scores in a run."""
+    """Yield an entry for each grid: each prompt that has images, with each axis that has scores."""
     findings = source.result.findings
     for prompt in source.result.plan.prompts:
         if not baseline_images(source, prompt.text):

@@ -212,7 +212,7 @@ def _item(
 def concept_lists(
     sources: Sequence[SourceRun], rng: np.random.Generator
 ) -> list[tuple[FrameEntry, tuple[str, ...]]]:
-    """Return a list of concepts, and the ids of the images, for each image set of the runs.
+    """Return, for each image set of the runs, a list of concepts and the ids of the images.
 
     The first five concepts are those that the instrument named most often for the image set. The
     other concepts were not named for this set (TIBET, appendix 13.3).
@@ -291,7 +291,7 @@ def _others(
     count: int,
     rng: np.random.Generator,
 ) -> list[str]:
-    """Draw random names that share no word with `taken`; draw from `spare` if there are too few."""
+    """Draw random names that share no word with `taken`; `spare` is used if there are too few."""
     words = {word for name in taken for word in name.lower().split()}
 
     def free(candidates: Sequence[str]) -> list[str]:

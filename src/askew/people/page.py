@@ -1,4 +1,4 @@
-"""Report page of a study with human raters, with the main result, tables and images."""
+"""Report page of a study with human raters: the main result, tables and images."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
@@ -110,14 +110,14 @@ def _answer(findings: StudyFindings) -> str:
 
 
 def _raters(findings: StudyFindings) -> str:
-    """Return a phrase for the raters whose labels are used, such as "most raters"."""
+    """Return a phrase that names the raters whose labels are used, such as "most raters"."""
     if findings.plan.raters_per_item > 1:
         return "most raters"
     return "the raters" if findings.plan.raters > 1 else "the rater"
 
 
 def _against_half(share: Estimate) -> str:
-    """Return a note that a share does not differ significantly from one half; empty if it does."""
+    """Return a note that a share is not significantly different from one half; empty if it is."""
     if share.low is None or share.high is None or share.low <= 0.5 <= share.high:
         return "This share is not significantly different from 50 %."
     return ""
@@ -201,7 +201,7 @@ def _error_tables(entries: Iterable[LabelingErrors]) -> Iterator[b.Table]:
             rows.append((shorten(value, 40), *cells, sum(entry.counts[value].values())))
         yield b.Table(
             f"{capital(perceived(entry.axis))}: labels from {shorten(entry.instrument, 60)} (columns) "
-            "for each true value (rows), corrected for the raters' errors and weighted by strata",
+            "for each true value (rows), corrected for the raters' errors and weighted by stratum",
             ("true value", *columns, "images by majority"),
             tuple(rows),
         )

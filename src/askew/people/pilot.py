@@ -1,7 +1,8 @@
 """Pilot of a labeling study: the first of two stages.
 
-The pilot contains a fixed number of images with each label of the instruments, or with each combination
-of labels if there are several instruments. The samples for different axes and runs are independent.
+The pilot contains a fixed number of images for each label that the instrument assigns, or for each
+combination of labels if there are several instruments. The samples for different axes and runs are
+independent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,10 +27,10 @@ from askew.types import grouped
 
 @dataclass(frozen=True)
 class PilotForecast:
-    """Sizes of the second stage, in images, for imagined labels of the pilot.
+    """Sizes of the second stage, in images, for hypothetical pilot labels.
 
-    The size depends on the accuracy of the instruments and on the shares of the values. The imagined
-    instruments are always right, right as often as assumed, or no better than chance.
+    The size depends on the accuracy of the instruments and on the shares of the values. The
+    hypothetical instruments are always right, right as often as assumed, or no better than chance.
 
     Attributes
     ----------
@@ -67,7 +68,7 @@ class PilotSample:
     forecast
         Expected sizes of the second stage.
     one_stage
-        Number of images in a study without a pilot that has the same target.
+        Number of images that a study without a pilot needs to reach the same precision.
     """
 
     axis: StudyAxis
@@ -168,7 +169,7 @@ def _forecast(
     precision: float,
     level: float,
 ) -> PilotForecast:
-    """Return the sizes of second stages for imagined labels of the pilot."""
+    """Return the sizes of the second stage for hypothetical pilot labels."""
     values = len(axis.values)
     codes = label_codes(strata, axis)
     sizes = np.array([len(members) for members in strata.values()])

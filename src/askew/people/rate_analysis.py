@@ -177,7 +177,7 @@ def _score_agreement(
 
 
 def _within_prompts(data: _ScoredGrids, level: float) -> Estimate:
-    """Return the mean of Spearman's correlations within prompts, for prompts with enough axes."""
+    """Return Spearman's correlation within prompts, averaged over all prompts with enough axes."""
     correlations = []
     for places in data.by_prompt:
         if len(places) >= TOP_AXES:

@@ -45,7 +45,7 @@ class StudyAnswers:
 
     @cached_property
     def items(self) -> list[Item]:
-        """Items of the study, without attention checks and repeated items."""
+        """Items of the study, excluding attention checks and repeated items."""
         return [item for item in self.folder.items.values() if item.role == "item"]
 
     def of_item(self, item: str) -> list[AnswerRecord]:

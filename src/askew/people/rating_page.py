@@ -26,7 +26,7 @@ def rating_headline(ratings: RatingFindings) -> str:
 
 
 def _caution(correlation: Estimate) -> str:
-    """Return a note that a correlation does not differ significantly from 0; empty if it does."""
+    """Return a note that a correlation is not significantly different from 0; empty if it is."""
     if correlation.low is None or correlation.high is None:
         return (
             " There are too few prompts for an interval, so the correlation may be due to chance."
@@ -37,7 +37,7 @@ def _caution(correlation: Estimate) -> str:
 
 
 def rating_sections(ratings: RatingFindings) -> Iterator[b.Section]:
-    """Yield the sections with correlations, with TIBET's table 3, and with all grids."""
+    """Yield the sections that show the correlations, TIBET's table 3, and all grids."""
     groups: dict[str, list[ScoreAgreement]] = {}
     for entry in ratings.scores:
         groups.setdefault(entry.group, []).append(entry)

@@ -135,7 +135,7 @@ class StudyPlan:
     kind : str
         Kind of the study.
     version : int
-        Version of the study. Increase the version by 1 to change the study after the first answer.
+        Version of the study. To change the study after the first answer, increase the version by 1.
     title, purpose, contact, retention : str
         Texts on the first page: the title, the purpose, whom to ask, and how long answers are kept.
     instruction : str

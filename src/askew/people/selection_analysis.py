@@ -114,13 +114,13 @@ class _Lists:
                 yield from self._concept_scores(number, source.run)
 
     def _axes_scores(self, run: str, group: str) -> SelectionScores:
-        """Return the scores of a run's proposed axes, for all axes or only for societal axes."""
+        """Return a run's scores, computed from all axes or only from societal axes."""
         proposed = self.mask(lambda _, facts: facts.get(run) == PROPOSED)
         counted = self.mask(lambda _, facts: group == ALL or facts.get(KIND) == SOCIETAL)
         return self._scores(run, group, proposed, counted)
 
     def _concept_scores(self, number: int, run: str) -> Iterator[SelectionScores]:
-        """Yield the scores of a run's concepts for all image sets together, then for each set."""
+        """Yield the scores of a run's concepts, first for all image sets, then for each set."""
         proposed = self.mask(lambda _, facts: PROPOSED in facts)
         sets = grouped(self.entries, lambda entry: entry.set if entry.source == number else "")
         names = [name for name in sets if name]

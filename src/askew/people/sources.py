@@ -72,7 +72,7 @@ def _open(folder: Path, store: Path | None) -> SourceRun:
 
 
 def reopened_sources(paths: SourcePaths, records: Sequence[StudySource]) -> list[SourceRun]:
-    """Open the runs of an existing study for their images only, without labels.
+    """Open the runs of an existing study to read only their images, not their labels.
 
     Parameters
     ----------

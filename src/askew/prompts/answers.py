@@ -105,7 +105,7 @@ def read_whole(answer: Completion) -> str:
 
 
 def parse(answer: Completion) -> Any:
-    """Return the longest JSON or Python list or object in an answer, ignoring all other text.
+    """Return the longest list or object (JSON or Python) in an answer, ignoring all other text.
 
     Raises
     ------
@@ -309,7 +309,7 @@ def _items(answer: Completion) -> Sequence[Any]:
 
 
 def tidy(text: str) -> str:
-    """Return a text without list numbering, quotation marks, brackets, commas and final period."""
+    """Strip list numbering, quotation marks, brackets, commas and the final period from a text."""
     numbered = re.sub(r"^\s*(?:\d+\s*[.):]|[-•])\s*", "", text)
     return " ".join(_STRAY.sub(" ", numbered).split()).rstrip(".!:").strip()
 
@@ -326,7 +326,7 @@ def read_axes(value: Any) -> list[ParsedAxis]:
     Returns
     -------
     list[ParsedAxis]
-        The axes, in the order of the answer.
+        The axes, in the order in which the answer lists them.
 
     Raises
     ------
@@ -344,7 +344,7 @@ def read_axes(value: Any) -> list[ParsedAxis]:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Return the content of an object's only field if that contains the axes, else `value`."""
+    """Return the content of an object's only field if it contains the axes; else return `value`."""
     if not isinstance(value, Mapping) or len(value) != 1:
         return value
     inner = next(iter(value.values()))
@@ -354,7 +354,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _is_collection_of_axes(inner: list[Any] | dict[Any, Any]) -> bool:
-    """Check for a list of named axes, or for an object that contains only lists and objects."""
+    """Check whether `inner` is a list of named axes or an object of lists and objects only."""
     if isinstance(inner, dict):
         return all(isinstance(part, dict | list) for part in inner.values())
     if not all(isinstance(part, dict) for part in inner):

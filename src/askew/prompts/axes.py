@@ -24,7 +24,7 @@ askew adds the rows "ethnic", "cultural" and "colour".
 """
 
 _BODY_WORDS = frozenset("skin hair eye eyes body facial life".split())
-"""Words that show that an axis is not about the entire image, such as "hair" in "hair color"."""
+"""Words indicating that an axis describes only a part of an image: "hair" in "hair color"."""
 
 PHRASE_START = re.compile(
     r"(?:in|with|wearing|who|on|at|full|without|under|seen|indoors?|outdoors?|downtown)(?!\S)", re.I
@@ -73,11 +73,12 @@ class CatalogueAxis:
     forms
         Wording of each value in counterfactual prompts, keyed by value.
     plain_forms
-        The same forms, but with better English in place of a paper's wording.
+        The same forms, but in natural English where a paper's wording is awkward.
     synonyms
-        Other words that state each value, or (with the key `OTHER`) a value that is not listed.
+        Other words for each value. The key `OTHER` has words for values that the axis does not
+        list.
     mentions
-        Pattern that matches texts that state any value of the axis; None for no pattern.
+        Pattern that matches texts that state any value of the axis; None if there is no pattern.
     """
 
     axis: Axis
@@ -92,8 +93,8 @@ def table_question(axis_name: str) -> str:
     """Return the question that TIBET asks about an axis (appendix 9.2).
 
     An axis belongs to a row of `TABLE_QUESTIONS` if a word of its name equals the row's word. If
-    the row's word has five or more letters, a word of the name that begins with it also
-    matches: "emotional" matches "emotion", but "agency" does not match "age".
+    the row's word has five or more letters, words in the name that begin with it also match:
+    "emotional" matches "emotion", but "agency" does not match "age".
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ class Writer(Protocol):
         topic: str | None = None,
         words: Words | None = None,
     ) -> list[str]:
-        """Write up to `count` different texts, or fewer if the generator finds no more.
+        """Write `count` different texts, or fewer if the generator runs out of texts.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ def normalize_prompt(text: str) -> str:
 
 
 def simplify(text: str) -> str:
-    """Return a prompt in lower case, without punctuation and articles, for comparisons."""
+    """Return a prompt in lower case and stripped of punctuation and articles, for comparisons."""
     words = re.findall(r"[^\W_]+(?:[-'’][^\W_]+)*", text.lower())
     return " ".join(word for word in words if word not in ("a", "an", "the"))
 

@@ -96,7 +96,7 @@ class ChatClient:
         seed: int,
         left_out: frozenset[str],
     ) -> dict[str, Any]:
-        """Return the fields of a request, without the fields that the server rejects."""
+        """Return the fields of a request, excluding the fields that the server rejects."""
         if "system role" in left_out:
             messages = _without_system(messages)
         content = {

@@ -81,7 +81,7 @@ def counterfactuals(prompt: str, axis: str) -> dict[str, str]:
     Returns
     -------
     dict[str, str]
-        Counterfactual prompts by value.
+        Counterfactual prompts, keyed by value.
 
     Raises
     ------
@@ -93,10 +93,10 @@ def counterfactuals(prompt: str, axis: str) -> dict[str, str]:
 
 
 def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = None) -> str:
-    """Return a prompt with one concept changed, so that it states a value.
+    """Return a prompt in which one concept is changed so that the prompt states a value.
 
     For example, "A photo of a doctor" with the value "female" becomes "A photo of a female doctor".
-    If a prompt joins several people by "and", the change applies to all of them.
+    If a prompt joins several people with "and", the change applies to all of them.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = 
     Returns
     -------
     str
-        The changed prompt, or the same prompt if it already states the value.
+        The changed prompt, or the original prompt if it already states the value.
 
     Raises
     ------
@@ -303,7 +303,8 @@ def _modifies(parsed: ParsedPrompt, statement: Statement, phrase: NounPhrase) ->
 def phrase_edit(parsed: ParsedPrompt, form: ValueForm, subjects: Sequence[NounPhrase]) -> Edit:
     """Return the edit that inserts a phrase about the subjects.
 
-    The phrase is inserted after the last subject (with its "of …"), or at the end of the clause.
+    The phrase is inserted after the last subject and its "of …" phrase, or at the end of the
+    clause.
 
     Parameters
     ----------
@@ -341,7 +342,7 @@ def phrase_edit(parsed: ParsedPrompt, form: ValueForm, subjects: Sequence[NounPh
 
 
 def _noun_end(parsed: ParsedPrompt, subjects: Sequence[NounPhrase]) -> int:
-    """Return the index of the first word after the last subject and its "of …"."""
+    """Return the index of the first word after the last subject and its "of …" phrase."""
     if not subjects:
         return len(parsed.words)
     after = subjects[-1].end
@@ -359,13 +360,13 @@ def _continues_with_verb(parsed: ParsedPrompt, after: int) -> bool:
 
 
 def _joins_relative_clause(parsed: ParsedPrompt, words: str, after: int) -> bool:
-    """Check whether "who is" follows at index `after` and the words to insert begin with "who"."""
+    """Check whether "who is" follows at index `after`, and the new words begin with "who"."""
     is_relative = parsed.lower(after) == "who" and parsed.lower(after + 1) in ("is", "are")
     return is_relative and words.startswith("who ")
 
 
 def _joins_other_clause(parsed: ParsedPrompt, words: str, after: int) -> bool:
-    """Check whether "who" and another verb follow, and the words to insert begin with "who"."""
+    """Check whether a clause like "who sings" follows, and the new words begin with "who"."""
     is_relative = parsed.lower(after) == "who" and parsed.lower(after + 1) not in ("is", "are", "")
     return is_relative and words.startswith("who ")
 
@@ -381,7 +382,7 @@ def _agreeing_words(form: ValueForm, subjects: Sequence[NounPhrase]) -> str:
 
 
 def clause_end(parsed: ParsedPrompt, after: int) -> int:
-    """Return the character index of the end of the clause that contains the word before `after`.
+    """Return the character index at which the clause of the word before index `after` ends.
 
     A clause ends at the next comma or other punctuation mark, or at the end of the text.
     """

@@ -43,7 +43,7 @@ class Candidate:
     text
         The prompt.
     iteration
-        Number of the iteration that wrote the prompt, from 0.
+        Number of the iteration that wrote the prompt, counting from 0.
     origin
         Whether the prompt is a random prompt or a mutation.
     parent
@@ -104,7 +104,7 @@ class Evolution:
     """The size of a search.
 
     From the second iteration on, the search mutates the prompts selected from the previous
-    iteration, and fills the population with random prompts.
+    iteration, and fills the rest of the population with random prompts.
 
     Attributes
     ----------
@@ -142,10 +142,11 @@ def evolve(
     With `learn`, the search selects parents from all previous iterations. For each parent, the
     search draws new expected losses for all prompts from the posterior distribution, and selects
     the prompt with the lowest expected loss. The search then requests more mutations of this parent
-    than needed, and evaluates the mutations that have the lowest expected losses in the same draw.
+    than needed, and evaluates the mutations with the lowest expected losses in the draw that
+    selected the parent.
 
-    If the prompt generator finds no new mutations, random prompts replace them. If the generator
-    finds no new random prompts either, the iteration has fewer prompts.
+    If the prompt generator finds no new mutations, the search uses random prompts instead. If the
+    generator finds no new random prompts either, the iteration has fewer prompts.
 
     Parameters
     ----------
@@ -197,7 +198,8 @@ def _drawn_parents(
 ) -> list[tuple[Candidate, Expected | None]]:
     """Select parents by Thompson sampling; return each parent with the draw that selected it.
 
-    Each parent has the lowest expected loss in its draw, among the prompts not yet selected.
+    Each parent is the prompt with the lowest expected loss in its draw, among the prompts that are
+    not selected yet.
     """
     parents: list[tuple[Candidate, Expected | None]] = []
     chosen = set[str]()
@@ -270,7 +272,7 @@ class _NewPrompts:
 def search_randomly(
     writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds
 ) -> list[Candidate]:
-    """Run a random search that evaluates as many prompts as `evolve`.
+    """Run a random search that evaluates as many prompts as `evolve` does.
 
     With the same seeds, the random search includes the random prompts that `evolve` evaluates. The
     parameters and the result are the same as in `evolve`.
@@ -320,8 +322,9 @@ def winners(
 ) -> list[Candidate]:
     """Return the best prompts, if possible with different main nouns.
 
-    If there are fewer than `count` different nouns, as in a search about nurses, other prompts with
-    the same nouns follow. The parameters and the order are the same as in `best`.
+    If there are fewer than `count` different nouns, as in a search about nurses, the best remaining
+    prompts are added, although they repeat a noun. The parameters and the order are the same as in
+    `best`.
     """
     ordered = best(evaluated, len(evaluated), expected)
     first_by_noun: dict[str, Candidate] = {}
@@ -393,7 +396,7 @@ class WordEffects(LossPrediction):
         return self.base + sum(self.effects.get(word, 0.0) for word in present)
 
     def drawn(self, number: int) -> Expected:
-        """Return `expected`, whatever the number of the draw; these predictions are not random."""
+        """Return `expected` for every draw, because these predictions are not random."""
         return self.expected
 
 
@@ -451,7 +454,7 @@ def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats
     Returns
     -------
     base : float
-        Expected value of an item without any feature.
+        Expected value of an item that has no features.
     effects : ndarray of shape (features,)
         Effect of each feature on the value, shrunk toward 0.
     """
@@ -467,7 +470,7 @@ def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats
     along = directions.T @ (y - level)
 
     def misfit(ratio: float) -> float:
-        """Return -2 times the restricted log-likelihood of a ratio, up to a constant.
+        """Return -2 times the restricted log-likelihood of a variance ratio, up to a constant.
 
         The variance is set to its maximum-likelihood value for the given ratio.
         """

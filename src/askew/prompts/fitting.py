@@ -116,7 +116,7 @@ def check_people(prompt: str) -> None:
     Raises
     ------
     UsageError
-        If an unknown noun for a person follows.
+        If an unknown noun for a person directly follows a known noun.
     """
     parsed = parse_prompt(prompt)
     subject = next(iter(parsed.phrases), None)

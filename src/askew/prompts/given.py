@@ -58,8 +58,8 @@ def clean_prompt(text: str) -> str | None:
     Returns
     -------
     str or None
-        The part; None if it does not have 5 to 9 words, contains the word "painting" or "by", or
-        begins with the letters "in".
+        The part; None if it has fewer than 5 or more than 9 words, contains the word "painting" or
+        "by", or begins with the letters "in".
     """
     part = max(re.split(r"[.:()\[\]!,]", text), key=len).strip()
     words = part.split()
@@ -70,7 +70,7 @@ def clean_prompt(text: str) -> str | None:
 
 
 def clean_prompts(texts: Iterable[str]) -> list[str]:
-    """Apply `clean_prompt` to texts, and return the results in order, without duplicates."""
+    """Apply `clean_prompt` to texts, and return the distinct results in order."""
     parts = map(clean_prompt, texts)
     return list(dict.fromkeys(part for part in parts if part is not None))
 
@@ -145,7 +145,7 @@ The target is "dishwasher-worker", because "dishwasher" would produce images of 
 
 
 def prompt_of(words: str, template: str = HEADSHOT) -> str:
-    """Replace {} in a template with words such as "doctor" and their article."""
+    """Replace {} in a template with the given words and their article, such as "a doctor"."""
     return template.replace("{}", f"{article(words)} {words}")
 
 

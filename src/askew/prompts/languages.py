@@ -19,7 +19,7 @@ _SCRIPTS: Mapping[str, str] = {
     "DEVANAGARI": "Hindi",
     "THAI": "Thai",
 }
-"""Languages by script. A script is named by the first word in the Unicode names of its letters."""
+"""Languages, keyed by script name (the first word in the Unicode names of its letters)."""
 
 _FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
     "German": frozenset(
@@ -44,7 +44,7 @@ _INDEFINITE_ARTICLES = frozenset(
     "ein eine einen einem einer eines un una une uno uma um een ett".split()
 )
 _DEFINITE_ARTICLES = frozenset("der das el il le les des het los las".split())
-"""If a text has one of these articles, a single function word is enough to infer its language."""
+"""If a text has one of these articles, one function word is enough to infer its language."""
 
 _ENGLISH = frozenset(
     "a an the of with by from and who is are his her their at in on for to without two as".split()
@@ -60,7 +60,7 @@ _LETTERS: Mapping[str, str] = {
 """For each language, the letters that distinguish it from languages with the same articles."""
 
 _LEAST_SHARE = 0.3
-"""A non-Latin script determines the language if it supplies at least this share of all letters."""
+"""A non-Latin script with at least this share of all letters determines the language."""
 
 
 def find_language(text: str) -> str | None:

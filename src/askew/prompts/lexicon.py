@@ -138,7 +138,7 @@ class LexiconWriter:
     ) -> list[str]:
         """Write texts; see `askew.prompts.base.Writer`.
 
-        Random prompts are about objects, people and nature, with equal probability. If a prompt
+        Random prompts are equally likely to be about objects, people or nature. If a prompt
         leaves too few details of the topic open, variations add details from other topics.
         """
         words = checked_length(kind, prompt, count, words)
@@ -432,8 +432,8 @@ DETAILS = 2
 def vary(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
     """Yield an endless sequence of variations, or nothing if the prompt leaves no details open.
 
-    Aspects take turns, and so do the values of each aspect. Therefore, all aspects appear about
-    equally often even in a short series of variations, as do all values of an aspect.
+    Aspects take turns, and so do the values of each aspect. Therefore, even in a short series of
+    variations, all aspects appear about equally often, and so do all values of an aspect.
 
     Parameters
     ----------
@@ -494,7 +494,7 @@ def _wanted_details(text: str, topic: d.Topic, knows: d.Knows) -> dict[str, list
 def _fitting_details(
     details: Mapping[str, Sequence[d.Detail]], chosen: Sequence[d.Detail], room: int
 ) -> dict[str, list[d.Detail]]:
-    """Return the details that can join the chosen details and have at most `room` words."""
+    """Return the details that can be added to the chosen details and have at most `room` words."""
     fitting: dict[str, list[d.Detail]] = {}
     for aspect, options in details.items():
         for detail in options:
@@ -531,9 +531,9 @@ _SEVERAL = 0.12
 _ADJECTIVE = 0.35
 """Share of random prompts with an adjective."""
 _AXES = 2.0
-"""Average number of axes that a sufficiently long random prompt states."""
+"""Average number of axes whose values a sufficiently long random prompt states."""
 _AXES_WITHOUT_PHRASES = 1.5
-"""Average number of axes that a random prompt states if few phrases suit its subject."""
+"""Average number of axes whose values a random prompt states if few phrases suit its subject."""
 
 
 def invent(topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
@@ -602,7 +602,7 @@ def _with_details(text: str, words: Words, topic: d.Topic, knows: d.Knows, rng: 
 
 
 def _invented_details(text: str, knows: d.Knows) -> dict[str, list[d.Detail]]:
-    """Return details that a text leaves open: phrases, and values of axes that suit the subject."""
+    """Return details that a text leaves open: phrases and axis values that suit its subject."""
     group = d.group_of(d.main_phrase(parse_prompt(text)))
     return {
         aspect: details
@@ -614,7 +614,7 @@ def _invented_details(text: str, knows: d.Knows) -> dict[str, list[d.Detail]]:
 def _aspect_order(
     options: Mapping[str, Sequence[d.Detail]], steered: Collection[str], rng: Random
 ) -> list[str]:
-    """Choose random axes to state, and a random order for the axes and phrases."""
+    """Choose at random which axes to state, and the order of these axes and the phrases."""
     phrases = [aspect for aspect, details in options.items() if details[0].is_phrase]
     axes = [aspect for aspect in options if aspect not in (*phrases, d.STYLE, d.MONOCHROME)]
     mean_axes = _AXES if len(phrases) > 2 else _AXES_WITHOUT_PHRASES
@@ -629,7 +629,7 @@ def _aspect_order(
 def _details_with_room(
     text: str, details: Sequence[d.Detail], chosen: Sequence[d.Detail], longest: int
 ) -> list[d.Detail]:
-    """Return the details that can join the chosen details without exceeding `longest` words."""
+    """Return the details that can be added without exceeding `longest` words in the text."""
     return [
         detail
         for detail in details

@@ -36,7 +36,7 @@ class Completion:
     truncated
         Whether the answer was cut off.
     prompt_tokens, completion_tokens
-        Number of tokens in the request and in the answer; None if the server does not report it.
+        Numbers of tokens in the request and in the answer; None if the server does not report them.
     """
 
     text: str
@@ -55,7 +55,7 @@ class LLM(Protocol):
     name
         Name in results and messages.
     fingerprint
-        Text with the name of the model and all settings that affect an answer.
+        Text that contains the model's name and all settings that affect its answers.
     concurrency
         Maximum number of simultaneous conversations.
     """

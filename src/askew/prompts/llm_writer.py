@@ -309,7 +309,7 @@ class _AxisCollection:
     rejected_texts: dict[str, RejectedText] = field(default_factory=dict)
 
     def add(self, axis: a.ParsedAxis) -> None:
-        """Accept an axis, or reject it with a reason, for example because it was repeated."""
+        """Accept an axis, or reject it for a reason such as the repetition of another axis."""
         name = axis_name(axis.name)
         checked = self.check.run(name, axis)
         self.tally.add(COUNTERFACTUALS, *checked.faults, *_lost_entries(axis))
@@ -335,13 +335,13 @@ class _AxisCollection:
         return None if name else "the axis has no name"
 
     def _is_same(self, name: str, checked: "_CheckedTexts", other: str) -> bool:
-        """Check whether an axis shares its name or two texts with an accepted axis."""
+        """Check whether an axis and an accepted axis have the same name or share two texts."""
         texts = set(map(simplify, checked.texts.values()))
         other_texts = set(map(simplify, self.accepted[other].counterfactuals.values()))
         return name == other or len(texts & other_texts) >= 2
 
     def is_complete(self, names: Sequence[str] | None) -> bool:
-        """Check whether all axes in `names` (or any axis, if it is None) have been accepted."""
+        """Check whether at least one axis, and all axes in `names`, have been accepted."""
         return bool(self.accepted) and self.accepted.keys() >= set(names or ())
 
     def proposals(self, names: Sequence[str] | None) -> list[AxisProposal]:

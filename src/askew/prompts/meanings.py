@@ -41,7 +41,7 @@ class ValueMention(NamedTuple):
     Attributes
     ----------
     value
-        The value, in the catalog's spelling if the catalog has it.
+        The value, in the catalog's spelling if the catalog lists it.
     start, end
         Range of characters that the words occupy.
     """
@@ -95,7 +95,7 @@ def find_mentions(axis: str, text: str) -> list[ValueMention]:
 def _matching_length(
     words: Sequence[Token], index: int, spellings: Collection[tuple[str, ...]], longest: int
 ) -> int:
-    """Return the number of words in the longest value that begins at an index; 0 for no value."""
+    """Return the number of words in the longest value at an index; 0 if there is no value."""
     for length in range(longest, 0, -1):
         spelling = tuple(word.text for word in words[index : index + length])
         if len(spelling) == length and spelling in spellings:
@@ -183,7 +183,7 @@ def _noun_kinds(text: str) -> Iterator[str]:
 
 @lru_cache
 def _spellings(axis: str) -> Mapping[tuple[str, ...], str]:
-    """Map every spelling of an axis's values to the value; the catalog's spellings have priority."""
+    """Map spellings of an axis's values to the values; the catalog's spellings take precedence."""
     table: dict[tuple[str, ...], str] = {}
     for words, value in _worded_values(axis, catalogue()[axis]):
         spelling = tuple(token.text for token in tokens(words))

@@ -66,7 +66,7 @@ _ORDER = (
     "doing acting environment people where beside setting geography culture when weather "
     "time_of_day season era palette lighting viewpoint"
 ).split()
-"""Aspects in the order in which their details are added at the same position of a prompt.
+"""Order of the aspects whose details are added at the same position in a prompt.
 
 Other aspects follow these aspects.
 """
@@ -110,8 +110,8 @@ class Detail:
 class NounGroup:
     """Nouns for things that occur in the same places, and details that suit these things.
 
-    Each group exists once, so groups are compared by identity. Hashing hundreds of details would
-    make every lookup slow.
+    Each group is a single object, so groups are compared by identity. Hashing hundreds of details
+    would make every lookup slow.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ def themes(aspect: str) -> frozenset[str]:
 
 @lru_cache
 def groups() -> Mapping[str, NounGroup]:
-    """Return all noun groups by name."""
+    """Return all noun groups, keyed by name."""
     return {name: _group(name, table) for name, table in _data()["groups"].items()}
 
 
@@ -289,7 +289,7 @@ def say_all(prompt: str, details: Iterable[Detail]) -> str:
 
 
 def _insertion_order(detail: Detail) -> tuple[int, bool, int]:
-    """Return a sorting key that puts details that belong closer to the noun first."""
+    """Return a sort key; details that belong closer to the noun come first."""
     is_value_after_noun = detail.form.place == "after" and detail.value is not None
     place = _PLACES.index(detail.form.place)
     return place, is_value_after_noun, [*_ORDER, detail.aspect].index(detail.aspect)
@@ -322,7 +322,7 @@ def open_details(prompt: str, knows: Knows = anything) -> dict[str, list[Detail]
     Returns
     -------
     dict[str, list[Detail]]
-        Details by aspect. Aspects without an open detail are omitted.
+        Details, keyed by aspect. Aspects without an open detail are omitted.
     """
     details: dict[str, list[Detail]] = {}
     for detail in _open_to_all(" ".join(prompt.split())):
@@ -477,7 +477,7 @@ class Topic:
         return not needs_clothes or states(prompt, CLOTHING)
 
     def wants(self, detail: Detail, group: NounGroup) -> bool:
-        """Check whether variations on this topic should state a detail that suits a noun group."""
+        """Check whether variations on this topic should state a detail that fits a noun group."""
         if self.name in STYLES:
             return detail.aspect in (STYLE, MONOCHROME, "palette", "lighting", "viewpoint")
         if self.name == PEOPLE and group.person_axes:
@@ -507,7 +507,7 @@ def find_topic(name: str | None, knows: Knows = anything) -> Topic:
     Raises
     ------
     UsageError
-        If the topic is empty or outside the vocabulary.
+        If the topic is empty or is not in the vocabulary.
     """
     spelled = None if name is None else " ".join(name.lower().split())
     if spelled == "":
@@ -528,7 +528,7 @@ def find_topic(name: str | None, knows: Knows = anything) -> Topic:
 
 
 def _groups_of_topic(name: str | None) -> list[NounGroup]:
-    """Return the groups of a topic; without a topic, or for styles, return all groups."""
+    """Return the groups of a topic, or all groups if there is no topic or the topic is style."""
     if name == CLOTHING:
         return [groups()[key] for key in groups() if key in (PEOPLE, "clothes")]
     if name in ("animals", "animal"):

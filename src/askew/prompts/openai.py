@@ -79,7 +79,7 @@ def create(
     name
         Name of the model on the server.
     url
-        Address of the server; "" for the value of $ASKEW_LLM_URL or, without it, OpenAI's address.
+        Address of the server; "" to use $ASKEW_LLM_URL or, if it is not set, OpenAI's address.
     cache
         Cache for answers; None for no cache.
     temperature, max_tokens, concurrency

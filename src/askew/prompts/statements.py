@@ -66,9 +66,9 @@ class NounPhrase:
     Attributes
     ----------
     start
-        Index of the determiner; without a determiner, the same as `first`.
+        Index of the determiner; equal to `first` if there is no determiner.
     first
-        Index of the first modifier; without a modifier, the same as `head`.
+        Index of the first modifier; equal to `head` if there is no modifier.
     head
         Index of the noun, or of the first noun of a compound such as "bird photographer".
     noun_start
@@ -207,7 +207,7 @@ def _known_phrases(parsed: ParsedPrompt) -> list[NounPhrase]:
 
 
 def _known_noun_end(parsed: ParsedPrompt, start: int) -> int | None:
-    """Return the end of the longest known noun at `start`; None if no known noun starts there."""
+    """Return the end of the longest known noun that begins at `start`; None if there is none."""
     for end in range(min(start + 4, len(parsed.words)), start, -1):
         if _known_noun(parsed, start, end) and not _is_adjective_before_word(parsed, start, end):
             return end
@@ -219,7 +219,7 @@ def _known_noun(parsed: ParsedPrompt, start: int, end: int) -> Noun | None:
 
 
 def _is_adjective_before_word(parsed: ParsedPrompt, start: int, end: int) -> bool:
-    """Check whether the words are an adjective directly before another word."""
+    """Check whether the words form an adjective directly before another word."""
     is_followed = end < len(parsed.words) and parsed.is_adjacent(end)
     return is_followed and parsed.lower_text(start, end) in adjectives()
 
@@ -238,7 +238,7 @@ def _counts_people(parsed: ParsedPrompt, counting: NounPhrase, phrase: NounPhras
 def _phrase(
     parsed: ParsedPrompt, floor: int, noun_start: int, end: int, noun: Noun | None
 ) -> NounPhrase:
-    """Return the noun phrase that contains a noun, without any word before the index `floor`."""
+    """Return the noun phrase that contains a noun, excluding all words before the index `floor`."""
     first = noun_start
     head = noun_start
     while first > floor and _is_modifier(parsed, first - 1):
@@ -295,7 +295,7 @@ def _is_modifier(parsed: ParsedPrompt, index: int) -> bool:
 
 
 def _guessed_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
-    """Return the first words after the frame as a noun phrase, if they can form a noun phrase."""
+    """Return the first words after the frame as a noun phrase; None if they cannot form one."""
     small_words = DETERMINERS | FUNCTION_WORDS
     start = parsed.frame_words()
     while parsed.lower(start) in small_words:
@@ -320,7 +320,7 @@ def _continues_phrase(parsed: ParsedPrompt, index: int) -> bool:
 
 
 def _person_by_ending(word: str) -> Noun | None:
-    """Return a noun for a person if an unknown word ends like "falconer"; None otherwise."""
+    """Return a noun for a person if an unknown word ends like "falconer"; else return None."""
     if len(word) < 5 or not DOER_ENDING.search(word):
         return None
     is_plural = word.endswith("s") and not word.endswith("ess")
@@ -377,7 +377,7 @@ def states(prompt: str, axis: str) -> bool:
     Returns
     -------
     bool
-        True if the prompt states a value, whether the axis lists that value or not.
+        True if the prompt states a value, whether or not the axis lists that value.
 
     Raises
     ------
@@ -503,7 +503,7 @@ def _matches(
 
 @lru_cache
 def _pattern(axis: str, before: bool) -> re.Pattern[str]:
-    """Return a pattern that matches words that state a value, before or after a noun.
+    """Return a pattern for words that state a value before or after a noun.
 
     The pattern has one group per value, in the order of `CatalogueAxis.synonyms`.
     """

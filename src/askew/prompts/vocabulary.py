@@ -41,7 +41,7 @@ class Noun:
 
 
 class _Entry(NamedTuple):
-    """An entry in a word list; `tag` is the heading above it, or "" without a heading."""
+    """An entry in a word list; `tag` is the heading above it, or "" if there is none."""
 
     tag: str
     singular: str
@@ -156,7 +156,7 @@ def _entries(name: str) -> Iterator[_Entry]:
 
 
 def _lines(name: str) -> list[str]:
-    """Return the lines in a data file, without comments and blank lines."""
+    """Return the lines in a data file, excluding comments and blank lines."""
     lines = read_data(name).splitlines()
     return [line for line in lines if line.strip() and not line.startswith("#")]
 
@@ -210,7 +210,8 @@ def contains_word(text: str, word: str) -> bool:
 def replace(text: str, start: int, end: int, words: str) -> str:
     """Replace `text[start:end]`, and correct the spaces and the article around the new words.
 
-    The result has no double or trailing space, and an article before the new words fits them.
+    The result has no double or trailing spaces, and an article before the new words agrees with
+    them.
 
     Parameters
     ----------

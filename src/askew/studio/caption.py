@@ -43,7 +43,7 @@ class CaptionContent:
     person : bool
         True if the prompt asks for a person.
     unknown : tuple of str
-        Words of the prompt that the grammar does not contain.
+        Words in the prompt that are not in the grammar.
     """
 
     attributes: Mapping[str, str]
@@ -57,8 +57,8 @@ def parse(prompt: str) -> CaptionContent:
     """Parse a prompt, and return its content.
 
     The longest known phrase takes precedence over shorter phrases, and later words override earlier
-    words. A prompt asks for an empty scene if it does not mention a person, an occupation or an
-    attribute of a person.
+    words. A prompt asks for an empty scene if it mentions no person, no occupation and no attribute
+    of a person.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None)
     mentioned
         Attributes for the caption to mention. May contain "occupation".
     rng
-        Random generator that chooses wordings. Without a generator, the caption uses the first
+        Random generator that chooses wordings. If there is no generator, the caption uses the first
         wording of each value.
     """
     choose: Callable[[Sequence[Any]], Any] = rng.choice if rng else itemgetter(0)

@@ -32,7 +32,7 @@ _THETA = toml("planted.toml")
 
 
 def female_share(occupation: str | None) -> float:
-    """Return the planted share of women in an occupation at bias 1; .5 without an occupation.
+    """Return the planted share of women in an occupation at bias 1; .5 if there is no occupation.
 
     Parameters
     ----------

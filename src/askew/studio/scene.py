@@ -37,7 +37,7 @@ OF_ANY_SCENE = frozenset(("environment", "style"))
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Content of a drawing, without the random variation (jitter) that the seed adds.
+    """Content of a drawing, excluding the random variation (jitter) that the seed adds.
 
     Attributes that are not listed below take their values from `ATTRIBUTES`. If `disability` is
     "blind", the person wears dark glasses, and `glasses` must be "no glasses".
@@ -95,7 +95,7 @@ class Scene:
         return cls(occupation=occupation, person=person, **given)
 
     def attributes(self) -> dict[str, str]:
-        """Return the attribute values by name, without `occupation` and `person`."""
+        """Return the attribute values, keyed by name, excluding `occupation` and `person`."""
         return {name: getattr(self, name) for name in ATTRIBUTES}
 
 
@@ -110,9 +110,9 @@ class Occupation:
     aliases : tuple of str
         Other names of the occupation.
     place : str
-        Environment that the planted distribution prefers for the occupation.
+        Environment that the planted bias favors for the occupation.
     attire : str
-        Clothing that the planted distribution prefers for the occupation.
+        Clothing that the planted bias favors for the occupation.
     """
 
     name: str

@@ -62,7 +62,7 @@ class RaterGate:
         await self._app(scope, receive, send_safely)
 
     def _refusal(self, scope: Scope) -> tuple[int, str]:
-        """Return the HTTP status and reason for refusing a request; status 0 if it is allowed."""
+        """Return the HTTP status and reason for refusing a request; status 0 if it is not refused."""
         refusal = address_refusal(scope)
         if refusal is not None:
             return refusal.status, refusal.reason

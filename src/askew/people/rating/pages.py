@@ -122,7 +122,7 @@ def _submit(item: Item) -> Iterable[Markup]:
 
 
 def _shown(state: StudyState, progress: Progress, item: Item) -> dict[str, str]:
-    """Return the text of each possible answer, in the order in which the rater sees them.
+    """Return the texts of all possible answers, in the order in which the rater sees them.
 
     If the rater sees the two groups of images in swapped order, the texts of the first two answers
     are also swapped.

@@ -1,4 +1,4 @@
-"""The server through which raters answer the questions of a study, with its address and encryption."""
+"""The server through which raters answer a study's questions, and its connection settings."""
 
 import ipaddress
 from collections.abc import Mapping
@@ -65,7 +65,7 @@ class Address:
 
 
 class StudyServer:
-    """Server for the web app in which raters answer a study.
+    """Server for the web app in which raters answer a study's questions.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ class Progress:
 
 
 class StudyState:
-    """The raters and answers of a study that a server offers.
+    """The raters and answers of a study while the web app presents it to raters.
 
     Parameters
     ----------

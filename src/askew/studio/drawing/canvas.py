@@ -77,7 +77,7 @@ def _catmull_rom(t: float) -> tuple[float, float, float, float]:
 def _taper(samples: int, ends: float) -> Complexes:
     """Return half the relative width along a stroke: 1/2 in the middle, and `ends`/2 at the ends.
 
-    The widths are complex numbers, rotated by 90 degrees from the direction of the stroke.
+    Each width is a complex number whose direction is perpendicular to the stroke.
     """
     return np.asarray(0.5j * (ends + (1 - ends) * np.sin(np.linspace(0, math.pi, samples)) ** 0.6))
 

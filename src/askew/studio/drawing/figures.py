@@ -37,7 +37,7 @@ class Shape:
     kind : str
         Letter that stands for the kind of shape. See `shapes`.
     both : bool
-        True to draw the mirror image of the shape, too.
+        Whether to draw the mirror image of the shape as well.
     width : float
         Width of the line.
     ends : float
@@ -99,7 +99,7 @@ def _measured(terms: tuple[Term, ...], measures: Mapping[str, float]) -> float:
 
 
 def draw_figure(canvas: Canvas, look: Look, name: str, side: int = 1) -> None:
-    """Draw a figure from figures.txt with the measures and colors of a person.
+    """Draw a figure defined in figures.txt, using a person's measures and colors.
 
     If `side` is -1, the figure is mirrored.
     """
@@ -109,7 +109,7 @@ def draw_figure(canvas: Canvas, look: Look, name: str, side: int = 1) -> None:
 
 
 def draw_thing(canvas: Canvas, name: str, measures: Mapping[str, float], color: Color) -> None:
-    """Draw a figure from figures.txt that is not part of a person, using these measures."""
+    """Draw a figure defined in figures.txt that is not part of a person, with these measures."""
     for shape in _figures()[name][1]:
         shape.draw(canvas, measures, {"own": color})
 
@@ -125,16 +125,17 @@ def _figures() -> dict[str, tuple[str, tuple[Shape, ...]]]:
 
 @lru_cache(maxsize=1024)
 def shapes(text: str) -> tuple[Shape, ...]:
-    """Parse the shapes in a text from a data file, where semicolons separate the shapes.
+    """Parse a text from a data file that contains shapes separated by semicolons.
 
     A shape consists of a letter, a color and numbers. The width of a line may precede the color.
     For a stroke, the width may be followed by a slash and the share of the width that remains at
     the stroke's ends.
 
-    The letters B (box), O (ellipse) and R (ring) take only a few numbers. A box has left, top,
-    right and bottom. An ellipse or ring has the x and y of its center, and one or two radii. The
-    other letters take a list of points: P (polygon), S (smooth blob), M (symmetric blob, given by
-    the points of its right half), L (line) and C (smooth curve).
+    The letters B (box), O (ellipse) and R (ring) take only a few numbers. For a box, the numbers
+    are the left, top, right and bottom coordinates. For an ellipse or ring, the numbers are the x
+    and y coordinates of its center, and one or two radii. The other letters take a list of points:
+    P (polygon), S (smooth blob), M (symmetric blob, given by the points of its right half), L
+    (line) and C (smooth curve).
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class Jitter(dict[str, float]):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A scene, with all properties of its drawing that the scene and the seed determine.
+    """A scene, and all properties of its drawing that follow from the scene and the seed.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ def pick(options: Sequence[Color], position: float) -> Color:
 
 
 _HUES = ((12.0, 15.0, 15.0, 11.0, 5.0), (14.0, 21.0, 24.0, 19.0, 11.0))
-"""CIELAB a* and b* of skin at five values of lightness."""
+"""CIELAB a* and b* of skin at five lightness values."""
 
 
 @lru_cache(maxsize=4096)

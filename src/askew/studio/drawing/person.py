@@ -114,7 +114,7 @@ def _ears(canvas: Canvas, look: Look, sides: tuple[int, ...]) -> None:
 
 
 def _head(canvas: Canvas, look: Look) -> None:
-    """Draw the head without hair, with all features of the face."""
+    """Draw the head without hair but with all facial features."""
     head = canvas.on("skin")
     scene = look.scene
     outline = _outline(look)
