@@ -177,7 +177,7 @@ def test_a_dry_run_refuses_an_unknown_text_encoder(
     command += ["--embedder", "studio", "--vqa", "studio", "--run", str(tmp_path / "run")]
     command += ["--store", str(tmp_path / "store"), "--model"]
     assert run([*command, f"diffusers/{tiny('stable-diffusion')}"]) == 2
-    assert "has other token embeddings" in capsys.readouterr().err
+    assert "has different token embeddings" in capsys.readouterr().err
     assert run([*command, "studio"]) == 0
 
 

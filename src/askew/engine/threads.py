@@ -24,8 +24,9 @@ class ThreadEngine:
     workers
         Maximum number of items in flight, at least 1.
     takes_turns
-        True if the tasks use a model or instrument in this process, which can work on only one item
-        at a time. Tasks that only send requests to a server do not need to take turns.
+        True if the tasks use a model or instrument in this process. A model or instrument can work
+        on only one item at a time. Tasks that only send requests to a server do not need to take
+        turns.
     """
 
     name = "threads"

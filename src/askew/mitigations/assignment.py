@@ -44,13 +44,13 @@ def choose_part(
     shares
         Share of each part. Shares sum to 1.
     prompt
-        Prompt of the image, which determines the shift.
+        Prompt of the image. The prompt determines the shift.
     request
         The requested image.
     rule
         Rule of assignment.
     axis
-        Position of the axis, which selects the base of the Halton sequence.
+        Position of the axis. The position selects the base of the Halton sequence.
 
     Returns
     -------

@@ -148,8 +148,8 @@ class Mitigation(PlanPart):
         requests
             Requests for the images of one call of the pipeline, with the user's prompts.
         prompts
-            Prompts that the pipeline receives, which a policy may have changed. By default, the
-            prompts in `requests`.
+            Prompts that the pipeline receives. A policy may have changed these prompts. By default,
+            the prompts in `requests`.
         """
         return nullcontext()
 

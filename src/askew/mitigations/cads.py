@@ -1,6 +1,6 @@
 """CADS (Sadat et al. 2024), and two baseline techniques that any user can apply.
 
-CADS adds noise to the encoded text in the early denoising steps, which makes the images more
+CADS adds noise to the encoded text in the early denoising steps. The noise makes the images more
 diverse.
 """
 

@@ -1,10 +1,10 @@
 """InterMit (Shukla et al. 2025, arXiv 2505.17280): prompts state the values of a few chosen axes.
 
-The axes are chosen greedily, using the interactions between axes. Each step adds one axis: from
-then on, the prompts state its values, with their target shares. askew adds the axis for which the
-predicted mean deviation of all axes from their references is smallest. askew stops adding axes once
-this predicted deviation is at most a given bound. `askew.methods.mitigate` chooses the axes, and
-this module applies the choice. Only a high-level description of the paper's algorithm was
+The axes are chosen greedily, using the interactions between axes. Each step adds one axis. From
+then on, the prompts state this axis's values in their target shares. askew adds the axis for which
+the predicted mean deviation of all axes from their references is smallest. askew stops adding axes
+once this predicted deviation is at most a given bound. `askew.methods.mitigate` chooses the axes,
+and this module applies the choice. Only a high-level description of the paper's algorithm was
 available. The choice of axes follows this description, not the paper's code.
 """
 

@@ -238,7 +238,7 @@ def check_encoder(model: Any, learning: Tensor, embedder: str) -> None:
     raise UsageError(
         f"--technique iti-gen learns tokens with the text encoder of the embedder {embedder!r} "
         f"({_described(learning)}), but the text encoder of {model.name} "
-        f"({_described(theirs)}) has other token embeddings; use --embedder clip/ID with the ID "
+        f"({_described(theirs)}) has different token embeddings; use --embedder clip/ID with the ID "
         "of the CLIP model whose text encoder the pipeline has, in the same number format, or "
         "use --technique fair-diffusion"
     )
@@ -401,8 +401,8 @@ def learn_tokens(
         Seed for the order of the images.
     checkpoint
         File in which the state after the last finished epoch is saved. A repeated call resumes from
-        this state and produces the same result. If the file is damaged, the call starts from the
-        beginning.
+        the saved state and produces the same result. If the file is damaged, the call starts from
+        the beginning.
     report_epochs
         Function that receives the number of epochs that finished since its last call.
 

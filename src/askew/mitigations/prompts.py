@@ -115,7 +115,7 @@ class PromptPolicy(PromptReplacement):
         prompt
             A prompt for which there is a policy.
         seed
-            Seed of the image, which determines the prompt if there is no `number`.
+            Seed of the image. The seed determines the prompt if there is no `number`.
         number
             Position of the image among the images of the prompt, from 0.
 

@@ -23,8 +23,8 @@ def read_form(content_type: str, body: bytes) -> Mapping[str, bytes]:
     Parameters
     ----------
     content_type
-        Content-Type header of the request, which contains the boundary string that separates the
-        fields.
+        Content-Type header of the request. The header contains the boundary string that separates
+        the fields.
     body
         Body of the request.
 

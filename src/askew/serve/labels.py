@@ -48,7 +48,7 @@ class LabelRequest:
     image
         Image to label.
     seed
-        Seed for the faults, which depends only on the image.
+        Seed for the faults. The seed depends only on the image.
     questions
         Questions about the image. An answer is returned under the same key as its question.
     """

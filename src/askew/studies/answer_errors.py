@@ -4,8 +4,8 @@ TIBET (section 5.3, figure 5c) simulates errors that are independent across imag
 errors are also independent across questions, and a caption is treated as the answer to an
 additional question. If a question has a list of values, a wrong answer is any other value from the
 list. A wrong caption, or a wrong answer to an open question, is any other text that the instrument
-produced for an image of the same prompt. After introducing the errors, askew extracts concepts and
-merges synonyms again.
+produced for an image of the same prompt. After introducing the errors, askew repeats the extraction
+of concepts and the merging of synonyms.
 """
 
 from collections.abc import Mapping, Sequence

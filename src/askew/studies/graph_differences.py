@@ -33,12 +33,11 @@ class EdgeChange:
     prompt : str or None
         Prompt of the graphs. None for the graphs over all prompts.
     source, target : str
-        Names of the two axes, which are different.
+        Names of two different axes.
     difference : Estimate
         Sensitivity in the later run minus sensitivity in the first run.
     simultaneous : tuple of (float, float)
-        Simultaneous confidence interval for the difference, which is corrected for the number of
-        changes.
+        Simultaneous confidence interval for the difference, corrected for the number of changes.
     """
 
     run: str
@@ -69,8 +68,8 @@ class AssociationChange:
     source, target : str
         Names of the two axes.
     first_edge, later_edge : bool
-        Whether the pair is an edge in the first run and in the later run. Edges are determined with
-        the chi-squared test and the first run's rule for edges.
+        Whether the pair is an edge in the first run and in the later run. The chi-squared test and
+        the first run's edge rule determine which pairs are edges.
     first_v, later_v : float
         Cramér's V in the first run and in the later run, in [0, 1].
     p, q : float

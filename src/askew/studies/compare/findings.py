@@ -58,7 +58,8 @@ class ScoreDifference:
         The difference, or the reason why it is missing.
     exact_p
         p-value of the permutation test. Permutations that are exactly as extreme as the observed
-        result count fully. In the mid-p value, which is the `p` of `difference`, they count half.
+        result count fully. In the mid-p value, which is the `p` of `difference`, permutations that
+        are exactly as extreme count half.
     smallest_p
         Smallest mid-p value that any permutation of the images could yield.
     prompts

@@ -47,7 +47,9 @@ class _Labels:
 
 @dataclass(frozen=True, slots=True)
 class RunsOverPrompts:
-    """Two runs that share prompts. Each difference is second run minus first run.
+    """Two runs that share prompts.
+
+    A difference is the second run's score minus the first run's score.
 
     Attributes
     ----------

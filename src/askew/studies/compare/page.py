@@ -198,7 +198,7 @@ class ComparisonView:
         return f"{self.letter(pair[1])} − {self.letter(pair[0])}"
 
     def fact(self, name: str, run: AuditResult) -> str:
-        """Return a run's name and folder, with model and settings unless the name contains them.
+        """Return a run's name and folder, and its model and settings unless the name contains them.
 
         The text contains only the settings that differ between the runs.
         """

@@ -172,8 +172,7 @@ def _change(labels: Mapping[str, str], source: str | None, edit: str | None) -> 
 def _stored_labels(run: EditingResult, axes: Sequence[AxisPlan], ids: Sequence[str]) -> Labels:
     """Return stored labels by axis.
 
-    The labels on an axis come from a single instrument, which is the first instrument that labels
-    images on this axis.
+    The labels on an axis come only from the first instrument that labels images on this axis.
     """
     asked = [axis.axis() for axis in axes]
     questions = [question for axis in asked for question in axis.questions]

@@ -14,7 +14,7 @@ POWERS = (0.8, 0.9)
 
 @dataclass(frozen=True, slots=True)
 class PowerRow:
-    """A row of a power table, which describes one planned test.
+    """A row of a power table. The row describes one planned test.
 
     Attributes
     ----------

@@ -415,7 +415,7 @@ def _axis_name(reading: ObjectiveReading | Missing) -> str:
 
 
 def bias_size(prompt: RankedPrompt) -> float | None:
-    """Return the size of a prompt's bias, which determines the ranking.
+    """Return the size of a prompt's bias, by which prompts are ranked.
 
     Returns
     -------
