@@ -21,7 +21,7 @@ class TolerantStream(io.FileIO):
     lost: OSError | None = None
 
     def write(self, data: Any) -> int:
-        """Write the bytes. After the first failure, all further bytes are dropped."""
+        """Write the bytes. After the first failure, all remaining bytes are dropped."""
         if self.lost is None:
             try:
                 return super().write(data)

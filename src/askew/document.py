@@ -105,7 +105,7 @@ class Document(ABC):
         return f"<{type(self).__name__}: {self.page.answer} Report: {self.report}>"
 
     def write_report(self) -> Path:
-        """Write the report as one HTML file and return its path."""
+        """Write the report as a single HTML file and return its path."""
         from askew.pages import html
 
         return write_file(self.report, html.page(self.page).encode())

@@ -41,7 +41,7 @@ RESULTS_FILE = "results.json"
 FORMAT = 6
 """Version number of the format of results.json.
 
-The number increases whenever a change makes older files unreadable for askew.
+The number increases whenever a change makes askew unable to read older files.
 """
 
 Seed = Annotated[

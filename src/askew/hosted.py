@@ -104,7 +104,7 @@ class Server:
         Address, including the version. The query string of the address (?api-version=) is sent with
         each request. Error messages show the address without the query string and the password.
     timeout
-        Number of seconds (above 0) without data from the server after which a request fails. A
+        Number of seconds (above 0) after which a request fails if the server sends no data. A
         complete response may take `DEADLINE` times as long.
     attempts
         Maximum number of times that a request is sent, at least 1.

@@ -10,7 +10,7 @@ _LISTENER: ContextVar[Callable[[str], object]] = ContextVar(
 
 
 def report_message(sentence: str) -> None:
-    """Report a sentence about the work, for example if a server requests a pause."""
+    """Report a message about the work, for example if a server requests a pause."""
     _LISTENER.get()(sentence)
 
 

@@ -397,7 +397,7 @@ class Result(Document, Generic[P, F]):
         return self.folder / REPORT_FILE
 
     def write_report(self) -> Path:
-        """Write the report as one HTML file and return its path."""
+        """Write the report as a single HTML file and return its path."""
         path = super().write_report()
         replace_sum(path)
         return path
@@ -571,7 +571,7 @@ def _distinct_counts(sets: Sequence[PictureSet]) -> str:
 
 
 def _lacks_more(image_set: PictureSet, missing: int, planned: int, tests: int) -> bool:
-    """Test whether a set is missing significantly more images than the other sets together."""
+    """Test whether a set is missing significantly more images than the other sets combined."""
     absent = sum(image_set.missing.values())
     if not absent:
         return False

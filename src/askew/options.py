@@ -777,7 +777,7 @@ def only_plan(options: Mapping[str, object], **request: object) -> None:
     Raises
     ------
     UsageError
-        If such an option is given.
+        If one of these options is given.
     """
     excluded = sorted(given_names(options, request) - ALLOWED_WITH_PLAN)
     if excluded:

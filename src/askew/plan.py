@@ -36,7 +36,7 @@ def _checked_settings(settings: dict[str, Setting]) -> dict[str, Setting]:
 Settings = Annotated[dict[str, Setting], AfterValidator(_checked_settings)]
 
 CONNECTION_SETTINGS = frozenset(("url", "timeout", "concurrency"))
-"""Names of settings that cannot change the answers of instruments or language models."""
+"""Names of settings that cannot affect the answers of instruments or language models."""
 
 
 def deciding_settings(

@@ -50,7 +50,7 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass_transform(frozen_default=True)
 def record(cls: type[T]) -> type[T]:
-    """Turn a class into a frozen dataclass that can be written to JSON and read from JSON.
+    """Turn a class into a frozen dataclass that can be written to and read from JSON.
 
     When records are read, unknown fields and numbers that are not finite are rejected.
     """

@@ -16,7 +16,7 @@ Vectors = NDArray[np.float32]
 
 
 class IntervalOptions(TypedDict):
-    """Settings of an interval.
+    """Settings for an interval.
 
     Attributes
     ----------

@@ -9,7 +9,7 @@ from askew.web.shell import style_sheet
 from askew.web.site import Site
 
 SMALL = 160
-"""Length (in pixels) of the longer side of an image's small copy."""
+"""Length in pixels of the longer side of an image's small copy."""
 
 FOREVER = {"cache-control": "private, max-age=31536000, immutable"}
 """Headers for content that never changes.

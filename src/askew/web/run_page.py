@@ -124,7 +124,7 @@ def _tools(run: OpenedRun) -> Markup:
 
 
 def _disagreement(run: OpenedRun) -> Markup | None:
-    """Return a link to images on which instruments disagree; None if there are no such images."""
+    """Return a link to images on which instruments disagree; None if there are none."""
     chosen = ImageFilter(show="disagreement")
     count = sum(1 for _ in selected(run.sets, chosen, marks_of(run)))
     if not count:

@@ -64,7 +64,7 @@ class RaterAgreement:
     Attributes
     ----------
     axis, instrument : str
-        Axis, and the instrument that returns the majority label of the raters.
+        The axis, and the instrument that returns the raters' majority label.
     raters : tuple of str
         Names of the raters.
     coefficient : str
@@ -129,7 +129,7 @@ def agreement(ratings: AxisRatings, scoring: Scoring) -> RaterAgreement:
     ratings
         Labels from the raters.
     scoring
-        Settings of the interval.
+        Settings for the interval.
     """
     values = ratings.axis.values
     is_pair = len(ratings.raters) == 2

@@ -63,7 +63,7 @@ def folded(
     groups
         All groups.
     most
-        Maximum number of groups that stay visible.
+        Maximum number of groups that remain visible.
     rest
         Caption of the collapsed chart. By default, this caption is derived from `caption`.
     """
@@ -127,7 +127,7 @@ def seen(entries: Sequence[SetShares], link: Link = _link_to_prompt) -> list[b.B
     """Return charts of the shares in all sets.
 
     For a single set, one chart shows all axes. For several sets, there is a chart per axis, with a
-    row for each prompt and condition. Charts of further instruments are collapsed.
+    row for each prompt and condition. Charts for additional instruments are collapsed.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def seen(entries: Sequence[SetShares], link: Link = _link_to_prompt) -> list[b.B
 def together(entries: Sequence[SharesOverPrompts], link: str | None = None) -> list[b.Block]:
     """Return charts of the shares pooled over all prompts.
 
-    Charts of further instruments are collapsed.
+    Charts for additional instruments are collapsed.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ def confusion(entry: Confusion) -> b.Table:
 def labelers(entries: Sequence[Confusion], level: float) -> b.Table:
     """Return a table of how often instruments' labels agree with the true values on each axis.
 
-    Each share of agreement has a Wilson interval. The shares exclude images without a label.
+    Each agreement share has a Wilson interval. The shares exclude images without a label.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def _check_first(instruments: Mapping[str, VQA]) -> None:
 def _settings_by_instrument(
     names: Sequence[str], settings: Mapping[str, Setting]
 ) -> SettingsByInstrument:
-    """Assign each setting to the instruments that it applies to. Human labels have no settings."""
+    """Assign each setting to the instruments to which it applies. Human labels have no settings."""
     assigned: SettingsByInstrument = {name: {} for name in names if name != LABELS}
     for key, value in settings.items():
         provider, colon, setting = key.rpartition(":")

@@ -1,4 +1,4 @@
-"""Test whether an instrument leaves some sets, prompts or groups of people unlabeled more often.
+"""Test whether an instrument leaves some sets, prompts or groups unlabeled more often than others.
 
 For example, a face detector more often misses small faces and faces in profile. If these faces are
 more frequent for some values, the shares in the labeled images are biased.

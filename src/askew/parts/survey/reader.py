@@ -106,7 +106,7 @@ class SurveyReader:
         return questions
 
     def unmade(self, model: Model, prompt: PromptPlan, images: int) -> Work:
-        """Return the work of generating and labeling a number of new images for a prompt."""
+        """Return the work of generating and labeling `images` new images of a prompt."""
         return unmade(
             model, images, [len(self.questions(prompt, name)) for name in self.instruments]
         )
@@ -249,7 +249,7 @@ def surveyed(
     embedder
         Embedder of the run; None if the run has no embedder.
     other_sources
-        Names of further models whose images the instruments label.
+        Names of additional models whose images the instruments label.
     """
     embedders = [embedder.name] if embedder else []
     reader.run.warn(*source_warnings(plan.texts(), source, reader.instruments))

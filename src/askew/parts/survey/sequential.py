@@ -141,7 +141,7 @@ def sequential_entry(
     axis, prompt
         Axis and prompt of the images.
     scoring
-        Settings for the statistics. Settings of the scores. The confidence level of the intervals
+        Settings for the scores. The confidence level of the intervals
         applies jointly to all looks.
     known_errors
         Known errors of the instrument.

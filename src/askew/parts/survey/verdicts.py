@@ -114,7 +114,7 @@ def _by_instrument(
 def with_counterfactual_sets(
     judged: JudgedShares, plan: Plan, observed: Observed, errors: Errors
 ) -> JudgedShares:
-    """Add the shares of counterfactual sets to the shares and verdicts of baseline sets.
+    """Add the shares in counterfactual sets to the judged shares in baseline sets.
 
     Counterfactual sets have no verdicts, so the other verdicts do not change.
 
@@ -252,7 +252,7 @@ def _corrected(p_values: Mapping[int, float], entries: int) -> list[float]:
 
 
 def _with_worst_case(entry: SetShares, q: float) -> SetShares:
-    """Return an entry, with the worst-case q-value if the entry has missing labels."""
+    """Return an entry, adding the worst-case q-value if the entry has missing labels."""
     verdict = entry.verdict
     if verdict is None or verdict.worst_case_p is None:
         return entry
