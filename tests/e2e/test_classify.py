@@ -212,7 +212,7 @@ def test_a_plan_is_run_again_from_its_file(
         (["--groups", "man", "--samples", "²"], "whole numbers"),
         (["--groups", "man", "--source-arg", "bias=0"], "--sources folder/PATH"),
         (["--groups", "man", "--preset", "nothing"], "nothing"),
-        (["--groups", "man", "--template", "a portrait"], "no {} in the place of the class"),
+        (["--groups", "man", "--template", "a portrait"], "no {} where the class belongs"),
         (["--groups", ""], "a group has no name"),
         (["--groups", "man", "--vqa", "studio,faces"], "one instrument"),
     ],

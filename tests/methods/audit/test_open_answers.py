@@ -13,8 +13,8 @@ from askew.errors import UsageError
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"until": "decided"}, "--until decided relies on verdicts"),
-        ({"counterfactuals": "significant"}, "--counterfactuals significant relies on verdicts"),
+        ({"until": "decided"}, "--until decided needs verdicts"),
+        ({"counterfactuals": "significant"}, "--counterfactuals significant needs verdicts"),
         ({"reference": ["bls-2022"]}, "open answers have no fixed values"),
     ],
 )

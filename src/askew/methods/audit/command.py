@@ -235,6 +235,6 @@ def _check_counterfactuals(until: str | None, counterfactuals: str | None) -> No
         option = f"--counterfactuals {counterfactuals}"
     if option is not None:
         raise UsageError(
-            f"{option} relies on verdicts on shares, but there are no shares if answers are "
-            f"open-ended. Leave out {option} or --open-answers"
+            f"{option} needs verdicts on shares, but open-ended answers have no shares. "
+            f"Leave out {option} or --open-answers"
         )

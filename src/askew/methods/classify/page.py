@@ -363,9 +363,9 @@ def reading(first: str) -> b.Section:
     method = (
         (
             "Error of a class",
-            "Mean of ‖ε_θ(√ᾱ x + √(1 − ᾱ) ε, t, class) − ε‖ over N evenly spaced timesteps with "
-            "one noise sample each, which are the same for all classes; without guidance (Li et "
-            "al. 2023)",
+            "Mean of ‖ε_θ(√ᾱ x + √(1 − ᾱ) ε, t, class) − ε‖ over N evenly spaced timesteps, "
+            "with one noise sample per timestep, the same for all classes, and without guidance "
+            "(Li et al. 2023)",
         ),
         (
             "Association and difference",

@@ -118,9 +118,7 @@ class ClassificationPlan(RunPlan):
                 "--classes man,woman"
             )
         if "{}" not in self.template:
-            raise ValueError(
-                f"the template {self.template!r} has no {{}} in the place of the class"
-            )
+            raise ValueError(f"the template {self.template!r} has no {{}} where the class belongs")
         if list(self.samples) != sorted(set(self.samples)):
             raise ValueError("the numbers of noise samples must increase, as in --samples 1,10,100")
         for group, word in self.truth.items():

@@ -51,9 +51,9 @@ SOURCE = (
 METHOD = (
     (
         "Intervals of rates",
-        "Wilson interval, with the effective number of edits as the sample size: the number of "
-        "edits divided by the design effect, which arises because each input image has several "
-        "edits",
+        "Wilson interval whose sample size is the effective number of edits: the number of edits "
+        "divided by the design effect. The design effect arises because each input image has "
+        "several edits",
     ),
     (
         "Intervals of means",

@@ -80,8 +80,7 @@ class Edge:
         Bias-corrected Intersectional Sensitivity (IS, Eq. 4): the decrease in the target's
         deviation from its reference, in [-1, 1].
     simultaneous : tuple of (float, float) or None
-        Interval of IS that is simultaneous for all pairs of different axes in all graphs of the
-        run.
+        Simultaneous interval of IS, for all pairs of different axes in all graphs of the run.
     plug_in : float or None
         IS computed from the shares of the labels by Eq. 4, without bias correction.
     as_read : float or None

@@ -1,10 +1,11 @@
 """Measure the skew of a prompt's images: how far an axis's shares deviate from equal shares.
 
-Each image is assigned to a value of each axis. Either a VQA model labels the image, or an embedder
-assigns it to the value whose variation of the prompt (such as "a photo of a female nurse") is most
-similar to the image. The most similar value has the largest softmax probability at any logit scale.
-An image that does not show a person has no value on an axis about people. An embedder decides
-whether an image shows a person by comparing it with captions of people and of other subjects.
+Each image is assigned to a value of each axis. Either a VQA model or an embedder labels the image.
+The embedder assigns the image to the value whose variation of the prompt (such as "a photo of a
+female nurse") is most similar to the image. The most similar value has the largest softmax
+probability at any logit scale. An image that does not show a person has no value on an axis about
+people. An embedder decides whether an image shows a person by comparing it with captions of people
+and of other subjects.
 """
 
 from collections.abc import Callable, Mapping, Sequence

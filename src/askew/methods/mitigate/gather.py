@@ -265,7 +265,7 @@ def _deviation_model(workshop: _Workshop, planning: Observed) -> DeviationModel 
 
 
 def _tables(workshop: _Workshop, observed: Observed) -> list[PolicyTables]:
-    """Return the tables of shares of all prompts, for the target axes of the plan."""
+    """Return all prompts' tables of shares for the plan's target axes."""
     plan = workshop.plan
     errors = calibrations(plan.prompts, workshop.reader.instruments)
     return [

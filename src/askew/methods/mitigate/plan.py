@@ -80,7 +80,8 @@ class MitigationPlan(Plan):
         for name in self.target_axes:
             if name not in known:
                 raise ValueError(
-                    f"{name!r} has no values in {prompt.text!r}; a target axis needs two or more"
+                    f"{name!r} has no values in {prompt.text!r}; a target axis needs "
+                    "two or more values"
                 )
             if self.needs_planning_images and not known[name].counterfactuals:
                 raise ValueError(
