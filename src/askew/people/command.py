@@ -132,8 +132,8 @@ def study_new(
         images (label), for a rank correlation (rate), or for the precision (concepts and axes).
         [default: 0.1 for label]
     pilot
-        Number of images in the first stage of a label study, for each label of the instrument.
-        With several instruments, for each combination of their labels. [default: a single stage]
+        Number of images in the first stage of a label study for each label of the instrument, or
+        for each combination of labels if there are several instruments. [default: a single stage]
     images
         Number of images to label per axis, instead of --precision.
     items
@@ -170,7 +170,7 @@ def study_new(
     Raises
     ------
     UsageError
-        If a run is not a finished audit, or an option is outside its range.
+        If a run is not a finished audit, or if an option is outside its range.
     """
     _check_range("--precision", precision, 0, 0.5)
     _check_range("--confidence", confidence, 0, 1)
@@ -550,7 +550,7 @@ def study_import(
     Returns
     -------
     str
-        Sentence with the number of imported answers and raters.
+        Sentence that states the numbers of imported answers and raters.
 
     Raises
     ------

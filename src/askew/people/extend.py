@@ -157,7 +157,7 @@ def extend_study(
 def planned_extension(folder: StudyFolder) -> StudyExtension:
     """Compute the second stage of a study from the answers to its pilot.
 
-    If an earlier extension was interrupted after it wrote its items, these items are the second
+    If an earlier extension was interrupted after it wrote its items, these items form the second
     stage.
 
     Raises
@@ -203,7 +203,7 @@ def _is_assigned(folder: StudyFolder) -> bool:
 
 
 def _check_answers(folder: StudyFolder) -> None:
-    """Raise UsageError if raters who did not withdraw have not answered the pilot.
+    """Raise UsageError if any rater who did not withdraw has not answered the pilot.
 
     Imported answers from other raters can replace the answers of the assigned raters.
     """

@@ -24,7 +24,7 @@ class RaterSummary:
     assigned, answered : int
         Number of questions that were assigned to the rater, and number that the rater answered.
     checks, checks_passed : int
-        Number of answered attention checks, and number of attention checks answered correctly.
+        Number of attention checks that the rater answered, and number answered correctly.
     repeats, repeats_equal : int
         Number of questions that the rater answered twice, and number of these questions that
         received the same answer both times.
@@ -123,7 +123,7 @@ class PeopleShares:
         Share of raters who chose the value, averaged over the images. Images are weighted by
         stratum.
     by_instrument : mapping of instrument to mapping of value to float
-        Share of each value in an instrument's labels for all images in the run, without correction.
+        Share of each value in an instrument's uncorrected labels for all images in the run.
     reached : bool, optional
         Whether all intervals are at most as wide as planned; None if no precision was planned.
     pilot : int, optional
@@ -207,7 +207,7 @@ class RatedGrid:
     Attributes
     ----------
     item, run, prompt, axis : str
-        Id of the item, run and prompt of its images, and axis on which raters rate the bias.
+        Id of the item, name of the run, prompt, and axis on which raters rate the bias.
     is_societal : bool
         Whether the axis is societal (according to its name) and the prompt has at least two
         societal axes.

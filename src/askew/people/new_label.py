@@ -96,7 +96,7 @@ def new_label_study(
     axes
         Names of the axes to label. [default: all axes of the first run that have known values]
     images
-        Number of images to label per axis, which replaces the precision in `design`.
+        Number of images to label per axis. If it is given, the precision in `design` is not used.
     """
     audits_only(sources, "label")
     chosen = [study_axis(axis) for axis in _axes(sources, axes)]

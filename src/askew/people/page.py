@@ -124,7 +124,7 @@ def _against_half(share: Estimate) -> str:
 
 
 def _detail(findings: StudyFindings) -> str:
-    """Return a sentence on the correlation between choices and scores, or on raters' agreement."""
+    """Return a sentence about the choice-score correlation, or about the raters' agreement."""
     choices = findings.included.choices
     if choices is not None:
         return (

@@ -58,7 +58,7 @@ class PilotSample:
     images
         Number of images in the run.
     strata
-        Number of strata, which are the combinations of labels from the instruments.
+        Number of strata. Each combination of labels from the instruments is a stratum.
     chosen
         Ids of the sampled images.
     precision

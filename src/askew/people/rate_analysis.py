@@ -28,7 +28,7 @@ from askew.stats.ratings import (
 from askew.types import Estimate, Missing, grouped
 
 TOP_AXES = 3
-"""Minimum number of axes that a prompt must have to count in top-1 and top-2, as in the paper."""
+"""Minimum number of axes in a prompt that is included in top-1 and top-2, as in the paper."""
 
 GROUPS = ("all", "societal")
 
@@ -96,7 +96,7 @@ def _prompts(grids: Sequence[RatedGrid]) -> list[str]:
 
 
 def _reliability(study: StudyAnswers, grids: Sequence[RatedGrid]) -> Estimate | Missing:
-    """Return the reliability of the mean ratings and its jackknife interval."""
+    """Return the reliability of the mean ratings, with its jackknife interval."""
     ratings = _matrix(study, grids)
 
     def statistic(places: Places) -> float:

@@ -157,7 +157,7 @@ class StudyPlan:
     precision : float, optional
         Planned half-width of the confidence intervals.
     pilot : int, optional
-        Number of images that the pilot contains for each label of the instruments. None for a study
+        Number of images that the pilot contains for each instrument label. None for a study
         without a second stage.
     """
 

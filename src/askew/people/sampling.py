@@ -125,7 +125,7 @@ def sample_axis(
 
 
 def stratum_of(entry: FrameEntry, axis: str) -> str:
-    """Return the name of an image's stratum, which consists of the labels from all instruments."""
+    """Return the name of an image's stratum: its labels from all instruments, joined."""
     return " | ".join(entry.labels.get(axis, {}).values())
 
 
@@ -139,7 +139,7 @@ def with_strata(frame: Sequence[FrameEntry], axes: Sequence[str]) -> list[FrameE
 
 
 def label_codes(strata: Mapping[str, Sequence[FrameEntry]], axis: StudyAxis) -> NDArray[np.int64]:
-    """Return the labels of each stratum as an array (strata, instruments) of value indexes.
+    """Return the labels of each stratum as value indexes, of shape (strata, instruments).
 
     The index is -1 if a label is not a value.
     """

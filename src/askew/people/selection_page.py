@@ -21,7 +21,7 @@ def selection_headline(kind: StudyKind, selections: SelectionFindings) -> str:
 
 
 def selection_sections(kind: StudyKind, selections: SelectionFindings) -> Iterator[b.Section]:
-    """Yield the sections with precision and recall, counts of each option, and raters' texts."""
+    """Yield the sections that show precision and recall, counts per option, and raters' texts."""
     yield b.Section(capital(kind), [_scores_table(kind, selections)])
     rows: list[tuple[b.Content, ...]] = []
     for option in selections.options:

@@ -55,8 +55,8 @@ def open_sources(folders: Sequence[Path], store: Path | None = None) -> list[Sou
     Raises
     ------
     UsageError
-        If no run is given, a folder does not contain a finished run, or images or labels of a run
-        are missing from its store.
+        If no run is given, if a folder does not contain a finished run, or if images or labels of a
+        run are missing from its store.
     """
     if not folders:
         raise UsageError("a study needs a finished run. Use --from RUN to name the run")

@@ -253,7 +253,7 @@ def _adjective_start(change: _Change, phrase: NounPhrase) -> int:
 
 
 def _phrase_edits(change: _Change) -> Iterator[Edit]:
-    """Yield the edits that add a phrase, or replace a conflicting phrase with it."""
+    """Yield the edits that add a phrase, or that put it in place of a conflicting phrase."""
     is_stated = bool(change.matching) or _is_implied(change)
     replaceable = change.conflicting_phrases[:1]
     for statement in change.conflicting:
@@ -391,7 +391,7 @@ def clause_end(parsed: ParsedPrompt, after: int) -> int:
 
 
 def reframe(text: str, words: str) -> str:
-    """Return a prompt in another style, with a new frame in place of any old frame.
+    """Return a prompt in another style: a new frame replaces the old frame, if any.
 
     Parameters
     ----------

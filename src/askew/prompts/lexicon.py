@@ -578,7 +578,7 @@ def _subject(group: d.NounGroup, knows: d.Knows, rng: Random) -> str:
 
 
 def _with_details(text: str, words: Words, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Add compatible details until the text has a random number of words.
+    """Add compatible details until the text reaches a randomly drawn number of words.
 
     Styles are never added. A value of an axis is added only if every value of that axis would fit.
     Without this rule, short values would be more frequent than long values.

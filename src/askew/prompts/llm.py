@@ -150,14 +150,14 @@ class AnswerTally:
     steps
         Number of usable answers and total number of answers, keyed by step.
     faults
-        Number of unusable answers for each reason, keyed by step.
+        Number of unusable answers, keyed by step and then by reason.
     """
 
     steps: dict[str, tuple[int, int]] = field(default_factory=dict)
     faults: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, step: str, *faults: str | None) -> None:
-        """Count the answers of a step, given the fault of each answer (None if it is usable)."""
+        """Count the answers of a step, given each answer's fault (None for a usable answer)."""
         usable, total = self.steps.get(step, (0, 0))
         self.steps[step] = (usable + faults.count(None), total + len(faults))
         self.faults.setdefault(step, Counter()).update(fault for fault in faults if fault)

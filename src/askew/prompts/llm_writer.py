@@ -463,7 +463,7 @@ class _ValueReader:
     seed: int
 
     def read(self, axis: str, texts: Sequence[str]) -> list[str]:
-        """Return the value that the model finds in each text, or [] if the answer is unusable."""
+        """Return the values that the model finds in the texts, or [] if the answer is unusable."""
         listed = "\n".join(f"{number}. {text}" for number, text in enumerate(texts, start=1))
         instruction = INSTRUCTIONS["read_back"].format(
             count=len(texts), prompts=listed, axis=axis.replace("_", " ")
@@ -547,7 +547,7 @@ class _TextCheck:
 
     @staticmethod
     def _reading_fault(value: str, answer: str | None, texts: Mapping[str, str]) -> str | None:
-        """Return a fault if the model gave no answer or finds another value in a text."""
+        """Return a fault if the model gives no answer or finds another value in a text."""
         if answer is None:
             return "the language model did not confirm the value"
         others = [other for other in texts if other != value]

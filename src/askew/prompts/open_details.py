@@ -81,7 +81,7 @@ class Detail:
     Attributes
     ----------
     aspect
-        Name of the axis, or name for this kind of phrase or frame.
+        Name of the axis, or of the kind of phrase or frame.
     form
         Words for the detail and their position.
     side
@@ -554,7 +554,7 @@ def nouns_of(group: NounGroup, knows: Knows) -> tuple[str, ...]:
 
 
 def with_article(words: str) -> str:
-    """Add an article to the words of a topic if they need an article.
+    """Add an article to the words of a topic if the words need an article.
 
     "red shoe" becomes "a red shoe"; "shoes", "footwear" and "scientists in Nigeria" are unchanged.
     """

@@ -21,7 +21,7 @@ class OpenAILLM:
     """A language model on a server.
 
     If the server rejects a request field such as `seed` or the schema, later requests omit it. The
-    server's address is not part of the fingerprint, because askew assumes that a name means the
+    server's address is not part of the fingerprint, because askew assumes that a name refers to the
     same model on every server.
 
     Parameters

@@ -17,7 +17,7 @@ CONCEPTS = {"gender": "gender", "race": "ethnicity", "ethnicity": "ethnicity"}
 
 _WEIGHTS = Path(str(files("askew.studio"))) / "weights"
 CONCEPT_VECTORS = _WEIGHTS / "concepts.safetensors"
-"""File with the vectors of the tokens of `CONCEPTS`, written by `training.concepts`."""
+"""File that contains the token vectors for `CONCEPTS`, written by `training.concepts`."""
 
 
 def weights(name: str) -> Path:

@@ -3,8 +3,8 @@
 The occupations come from five papers: 26 from BiasConnect, 20 from BiasMap, 11 from TIBET, two
 lists of 10 and 4 from the study of downstream tasks, and 40 from MineTheGap. The order of the
 occupations defines the planted bias: at bias 1, the share of women rises linearly from .05 for the
-first occupation to .95 for the last. The order follows common stereotypes and says nothing about
-any real occupation.
+first occupation to .95 for the last. The order follows common stereotypes and makes no statement
+about any real occupation.
 """
 
 from collections.abc import Mapping

@@ -152,7 +152,7 @@ class StudyState:
             return len(times) > MOST_REQUESTS
 
     def stamp(self, item: str) -> str:
-        """Return a stamp with the time at which an item is shown.
+        """Return a stamp that contains the time at which an item is shown.
 
         The stamp is signed, so that it cannot be forged.
         """

@@ -38,12 +38,12 @@ def mix(a: Color, b: Color, share: float) -> Color:
 
 
 def darker(color: Color, share: float) -> Color:
-    """Mix a color with a share of ink, which makes it darker."""
+    """Darken a color by mixing in a share of ink."""
     return mix(color, INK, share)
 
 
 def lighter(color: Color, share: float) -> Color:
-    """Mix a color with a share of white, which makes it lighter."""
+    """Lighten a color by mixing in a share of white."""
     return mix(color, WHITE, share)
 
 
