@@ -1,1 +1,4 @@
-"""Report pages of all methods. To write a page, see `blocks`; renderers draw pages."""
+"""Report pages of all methods.
+
+`blocks` describes the content of a page, and renderers draw the page.
+"""

@@ -28,8 +28,9 @@ estimate's `debiased` value, if the estimate has one. The number beside the plot
 
 Text contains no markup. Apply `words.quote` and `words.shorten` to names that users chose. A `link`
 leads to the block with the same `anchor`, and becomes plain text if the page has no such block. A
-`series` is a color number from 0 to 5. Rows and blocks that belong together have the same number.
-Sections and details omit blocks without content, and a page omits sections without blocks.
+`series` is the index of a color in the palette, from 0 to 5. Rows and blocks that belong together
+have the same index. Sections and details omit blocks without content, and a page omits sections
+without blocks.
 """
 
 from collections.abc import Iterable, Mapping
@@ -213,14 +214,14 @@ class ValueShare:
 
 @dataclass(frozen=True, slots=True)
 class ValueGroup:
-    """Shares of the values of an axis in one image set.
+    """Shares of an axis's values in one image set.
 
     Attributes
     ----------
     label : str
         Name of the group: an axis or a prompt.
     values : tuple of ValueShare
-        All values of the axis, including values without labels.
+        All values of the axis, including values that no image was labeled with.
     n : int
         Number of labeled images, or of other items if the chart counts other items.
     missing : mapping of str to int
@@ -234,7 +235,8 @@ class ValueGroup:
     link : str, optional
         Anchor of the group's details.
     leading : str
-        Main value of the group (by default, the value that exceeds its reference share the most).
+        Main value of the group (by default, the value whose share exceeds its reference share the
+        most).
     images : ImageQuery, optional
         Query for the group's images.
     """
@@ -262,7 +264,7 @@ class ValueChart:
     groups : tuple of ValueGroup
         One group of shares for each axis or prompt.
     heading : str
-        Heading of the column with the names of groups.
+        Heading of the column that contains the group names.
     note : str
         A sentence below the title.
     brief : bool
@@ -270,9 +272,9 @@ class ValueChart:
     value : str
         The only value to show, if all groups have the same two values; "" to show all values.
     counted : str
-        Heading of the column of counts, such as "labeled".
+        Heading of the count column, such as "labeled".
     tested : str
-        Heading of the column with the verdicts.
+        Heading of the verdict column.
     """
 
     caption: str
@@ -320,7 +322,7 @@ class IntervalRow:
     group : str
         Heading above all rows of the group.
     series : int, optional
-        Number of the row's color.
+        Index of the row's color in the palette.
     link : str, optional
         Anchor of the row's details.
     note : str
@@ -362,7 +364,7 @@ class IntervalChart:
     caption : str
         Text above the chart.
     heading : str
-        Heading of the column with the labels, such as "Axis".
+        Heading of the label column, such as "Axis".
     rows : tuple of IntervalRow
         Rows of the chart.
     name : str
@@ -404,7 +406,7 @@ class LineSeries:
     points : tuple of Estimate, Missing or None
         Score at each step.
     series : int
-        Number of the line's color.
+        Index of the line's color in the palette.
     thin : bool
         Whether to draw a thin line, for example for individual scores that are drawn behind their
         average.
@@ -520,7 +522,7 @@ class ScatterPoint:
     name : str
         Text that appears when the mouse pointer is over the point.
     series : int
-        Number of the point's color.
+        Index of the point's color in the palette.
     image : ImageReference, optional
         Image to draw instead of a dot.
     """
@@ -636,7 +638,7 @@ class LabelGroup:
     count : int
         Number of images in the set that have this label.
     shots : tuple of Thumbnail
-        Some or all of these images.
+        Some or all of the images that have this label.
     reference : float, optional
         Number of images that would have this label according to the reference.
     deviation : Deviation
@@ -761,7 +763,7 @@ class ScoreMatrix:
     caption : str
         Title of the matrix.
     heading : str
-        Heading of the column with the row names.
+        Heading of the column that contains the row names.
     columns : tuple of str
         Headings of the columns.
     rows : tuple of MatrixRow
@@ -769,8 +771,8 @@ class ScoreMatrix:
     note : str
         A sentence below the title.
     keys : tuple of (str, str)
-        Entries of the legend: kind of cell ("over" or "under" for a ramp of shades, "framed" or
-        "none") and meaning.
+        Entries of the legend, each with a kind of cell ("over" or "under" for a ramp of shades,
+        "framed" or "none") and its meaning.
     square : bool
         Whether rows and columns stand for the same axes. If True, the cells are small.
     """
@@ -836,11 +838,11 @@ class ChangeChart:
     caption : str
         Title of the chart.
     heading : str
-        Heading of the column with the row names.
+        Heading of the column that contains the row names.
     rows : tuple of ChangeRow
         Rows of the chart.
     name : str
-        Heading of the column with the numbers, such as "Deviation".
+        Heading of the column that contains the numbers, such as "Deviation".
     scale : Scale
         Scale of the scores.
     before, after : str
@@ -848,7 +850,7 @@ class ChangeChart:
     note : str
         A sentence below the title.
     tested : str
-        Heading of the column with the verdicts.
+        Heading of the verdict column.
     """
 
     caption: str
@@ -972,7 +974,7 @@ class Details(Container):
     summary : str
         Text that is always visible.
     blocks : iterable of Block
-        Blocks that the summary hides.
+        Blocks below the summary, hidden until a reader opens them.
     anchor : str, optional
         Name that links use to refer to this block.
     screen : bool
@@ -1042,7 +1044,7 @@ class FirstScreen:
     images : tuple of Block
         Images beside the chart.
     layout : {"chart", "even", "images"}
-        Wider part of the first screen: the chart, neither part, or the images.
+        Part of the first screen that is wider: the chart, neither part, or the images.
     """
 
     chart: "tuple[Block, ...]"
@@ -1086,7 +1088,7 @@ class Page:
     version : str
         Version of askew that computed the results.
     limits : str
-        Limits of the results, which a printed report shows on its first page.
+        Limitations of the results; a printed report shows them on its first page.
     links : tuple of PhraseLink
         Phrases that state a number of images, in the headline or in the sentence below the
         headline.

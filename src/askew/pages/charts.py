@@ -56,7 +56,7 @@ These widths determine how many labels fit.
 
 BESIDE = 9
 MARK = 44
-"""Distance between two series at the same step, and side length of an image, in pixels."""
+"""Distance in pixels between two series at the same step, and side length in pixels of an image."""
 
 EFFECTS: Mapping[Effect, str] = {
     "better": "decreases the deviation from the reference",
@@ -75,8 +75,8 @@ LABELED = 16
 LABEL_AT = (0.6, 0.5, 0.4, 0.3, 0.7)
 """Maximum number of edges for which a graph shows scores, and possible positions of a score.
 
-Positions are fractions of an edge. The first position is closer to the target, so that the scores
-of the two edges between a pair of nodes do not overlap.
+Positions are fractions of an edge's length. The first position is closer to the target, so that the
+scores of the two edges between a pair of nodes do not overlap.
 """
 
 THINNEST = 1.3
@@ -102,7 +102,7 @@ class DiagramSize(NamedTuple):
     width, height : int
         Width and height of the drawing, in pixels.
     across, down : float
-        Horizontal and vertical radius of the ellipse of nodes, in pixels.
+        Horizontal and vertical radius of the ellipse on which the nodes are placed, in pixels.
     letters : int
         Maximum number of characters in a name.
     """
@@ -186,7 +186,7 @@ def chart(
     plane : ValuePlane
         Plot area to draw.
     above, below : str
-        Names of the vertical axis and of the horizontal axis.
+        Name of the vertical axis, and name of the horizontal axis.
     title, description : str
         Title and description for readers who cannot see the drawing.
     *parts : object

@@ -23,7 +23,7 @@ RUNS = 6
 _ROUND = tuple(m * 10.0**e for e in range(-5, 6) for m in (1, 2, 5))
 _TICKS = 4
 _MOST = 6
-"""Maximum number of steps on a scale that is symmetric around 0, and on other scales."""
+"""Maximum number of steps: first on scales that are symmetric around 0, then on all others."""
 
 FEW = 3
 """Maximum number of steps for which all ticks have labels on a narrow screen."""
@@ -41,8 +41,9 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
     *children : object
         Content of the element. Text is escaped.
     **attributes : object
-        Attributes of the element. Write `class_` for class, and `a_b` for a-b. Attributes that are
-        None, False or "" are omitted, and True results in an attribute without a value.
+        Attributes of the element. For the attribute `class`, write `class_`; for `a-b`, write
+        `a_b`. Attributes that are None, False or "" are omitted, and True results in an attribute
+        without a value.
 
     Returns
     -------
@@ -118,7 +119,7 @@ def rule(kind: str, x1: object, x2: object, y1: object, y2: object) -> Markup:
 
 
 def at(share: float) -> str:
-    """Return a position, given as a fraction of the width, as a percentage for HTML."""
+    """Convert a position from a fraction of the width to a percentage for HTML."""
     return f"{100 * share:.2f}%"
 
 
@@ -167,7 +168,7 @@ def legend(keys: Sequence[tuple[str, str]]) -> Markup:
 
 
 def hidden(text: str) -> Markup:
-    """Return text that is only read aloud by screen readers."""
+    """Return text that is hidden on screens and read aloud by screen readers."""
     return tag("span", text, class_="hidden")
 
 
@@ -203,7 +204,7 @@ def table_bodies(
     width : int
         Number of columns of the table.
     draw : callable
-        Function that returns a row as an element.
+        Function that draws a row and returns it as an element.
     """
     for group, members in groupby(rows, key=lambda row: row.group):
         title = None
@@ -241,7 +242,7 @@ class LinearScale:
         return at(self.share(value))
 
     def drawn(self) -> Markup:
-        """Return a drawing of all tick labels, or only of three labels if there are many ticks.
+        """Return a drawing of all tick labels, or of only three labels if there are many ticks.
 
         Screen readers skip the labels, because each row states its numbers.
         """
@@ -289,7 +290,7 @@ def axis(scale: Scale, values: Iterable[float]) -> LinearScale:
 
 
 def _ends(scale: Scale, values: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of an axis before they are rounded to ticks."""
+    """Return the ends of an axis before rounding to ticks."""
     high = max(values, default=1.0)
     low = 0.0 if scale == "unit" else min(values, default=0.0)
     if scale not in words.SIGNED:

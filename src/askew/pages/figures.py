@@ -64,7 +64,7 @@ DPI = 160
 
 LEAST_LETTERS = 11
 ALL_LETTERS = 90
-"""Number of characters per line: minimum for a matrix cell, and total for the cells of a row."""
+"""Characters per line: the minimum for a matrix cell, and the total for all cells in a row."""
 
 Plot = ValueChart | ChangeChart | ScoreMatrix | IntervalChart | LineChart | Scatter
 

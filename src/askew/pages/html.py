@@ -196,7 +196,7 @@ def _header(document: Page, top: str, images: QueryLink) -> Markup:
 
 
 def linked(text: str, links: Iterable[PhraseLink], images: QueryLink) -> Markup:
-    """Return a text in which each phrase about a number of images is a link to these images.
+    """Return a text in which each phrase that states a number of images links to those images.
 
     Parameters
     ----------
@@ -352,7 +352,7 @@ class Renderer:
         )
 
     def _pictures(self, grid: PictureGrid) -> Markup:
-        """Return rows of images, as a grid for each row or as a table if rows are aligned."""
+        """Return rows of images, as a table if the rows are aligned, or as a grid for each row."""
         keys = legend([(f"swatch {kind}", text) for kind, text in grid.keys])
         if not grid.aligned:
             return figure(grid.caption, keys, *(self._row(row, grid.size) for row in grid.rows))

@@ -72,7 +72,7 @@ def no_list(query: ImageQuery | None) -> str | None:
 
 
 class Media(ImageSource, Protocol):
-    """A finished run, which opens the images and stored rows whose ids are in its findings."""
+    """A finished run that can open the images and stored rows whose ids occur in its findings."""
 
     def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
         """Return stored rows, such as vectors or attention maps, keyed by image id."""
@@ -84,7 +84,7 @@ def allowance(initial: int, others: int) -> tuple[int, int]:
     Parameters
     ----------
     initial, others : int
-        Number of baseline sets and of other sets.
+        Number of baseline sets, and number of other sets.
 
     Returns
     -------
@@ -125,12 +125,12 @@ def picture_row(
     note : str
         Text after the number of images.
     series : int, optional
-        Number of the row's color.
+        Index of the row's color in the palette.
 
     Returns
     -------
     PictureRow
-        Row of thumbnails. The alternative text of each thumbnail contains its number.
+        Row of thumbnails. The alternative text of each thumbnail contains the image's number.
     """
     label = words.shorten(of, 60)
     shots = [
@@ -202,7 +202,7 @@ def plane(
     Returns
     -------
     Scatter
-        Scatter plot of all images whose files exist, with a color for each kind.
+        Scatter plot of all images whose files exist, with a different color for each kind of image.
     """
     points = []
     for series, (kind, images) in enumerate(places.items()):

@@ -32,7 +32,7 @@ def with_notes(page: Page, annotations: Annotations) -> Page:
     if annotations.labels:
         remark = (
             f"Users corrected {plural(len(annotations.labels), 'label')} of this run by hand. "
-            "The app `askew serve` shows the corrected shares."
+            "The `askew serve` app shows the corrected shares."
         )
     if not items and not remark:
         return page

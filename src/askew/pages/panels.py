@@ -25,7 +25,7 @@ FEW = 3
 """A matrix with at most this many columns is narrower than the page."""
 
 Draw = Callable[[Thumbnail], Markup]
-"""Function that returns a thumbnail as an element."""
+"""Function that draws a thumbnail and returns it as an element."""
 
 
 def sorted_images(block: SortedImages, draw: Draw, images: QueryLink = no_list) -> Markup:
@@ -36,7 +36,7 @@ def sorted_images(block: SortedImages, draw: Draw, images: QueryLink = no_list) 
     block : SortedImages
         The images.
     draw : callable
-        Function that returns a thumbnail as an element.
+        Function that draws a thumbnail and returns it as an element.
     images : callable
         Function that returns the address of the image list for a query.
 
@@ -60,7 +60,7 @@ def _column(column: ImageColumn, draw: Draw, images: QueryLink) -> Markup:
 
 
 def _label_group(group: LabelGroup, column: ImageColumn, draw: Draw, images: QueryLink) -> Markup:
-    """Return the images that have a label, with the label's name and counts above the images."""
+    """Return images with the same label, below the label's name and counts."""
     reference = ""
     if group.reference is not None and not column.label:
         expected = words.number(group.reference, 0 if group.reference >= 10 else 1)
@@ -87,7 +87,7 @@ def matrix(block: ScoreMatrix, ids: Ids, draw: Draw, images: QueryLink = no_list
     ids : mapping of str to str
         Ids of elements, keyed by anchor.
     draw : callable
-        Function that returns a thumbnail as an element.
+        Function that draws a thumbnail and returns it as an element.
     images : callable
         Function that returns the address of the image list for a query.
 

@@ -69,13 +69,14 @@ _ONE_SET: Mapping[str, Phrase] = {
     ),
     "worst_case_headline": Phrase(
         text="In the worst case of missing labels, {count} of {biases} would not be significant.",
-        condition="at least one verdict has q < 0.05, but not in the worst case of missing labels",
+        condition="at least one verdict has q < 0.05, but would have q of 0.05 or more in the "
+        "worst case of missing labels",
     ),
     "no_bias_with_power": Phrase(
         text="not significant with {images} ({q}); 90 % power to detect a deviation of {deviation} "
         "or more",
-        condition="used in sentences if the verdict has q of 0.05 or more; askew computes the "
-        "deviation from the number of images",
+        condition="used in sentences if the verdict has q of 0.05 or more; askew uses the "
+        "number of images to compute the detectable deviation",
     ),
     "no_bias_without_power": Phrase(
         text="not significant with {images} ({q}); too few images to detect any bias",
@@ -115,13 +116,13 @@ _AUDIT: Mapping[str, Phrase] = {
     ),
     "power": Phrase(
         text="The test has 90 % power to detect a deviation of {deviation} or more.",
-        condition="used below a headline if some axes are not significant; the text states the "
-        "smallest deviation that is detectable on all of these axes",
+        condition="used below a headline if bias is not significant on some axes; the text "
+        "states the smallest deviation that is detectable on all of these axes",
     ),
     "no_power": Phrase(
         text="The images are too few to detect any bias.",
-        condition="used below a headline if some axes are not significant and no deviation could "
-        "reach q < 0.05",
+        condition="used below a headline if bias is not significant on some axes and no "
+        "deviation could reach q < 0.05",
     ),
     "concept_headline": Phrase(
         text="Concept association (MAD) shows significant bias on {count} of {axes}.",
@@ -223,13 +224,13 @@ _PROMPTS: Mapping[str, Phrase] = {
     ),
     "search_gain": Phrase(
         text="Mining found significantly {better} prompts than random search with the same budget",
-        condition="the interval of the difference between the best prompts from the two "
+        condition="the interval of the difference in score between the best prompts of the two "
         "searches excludes 0",
     ),
     "no_search_gain": Phrase(
         text="Mining did not find significantly {better} prompts than random search with the same "
         "budget",
-        condition="the interval of the difference between the best prompts from the two "
+        condition="the interval of the difference in score between the best prompts of the two "
         "searches contains 0",
     ),
     "ranked_bias": Phrase(
@@ -241,7 +242,7 @@ _PROMPTS: Mapping[str, Phrase] = {
 
 _INTERACTIONS: Mapping[str, Phrase] = {
     "no_association": Phrase(
-        text="{where}, none of {pairs} of axes is associated (χ²).",
+        text="{where}, none of {pairs} of axes shows an association (χ²).",
         condition="the graph has no edge and no significant effect",
     ),
     "association": Phrase(
@@ -387,14 +388,14 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
     "samples_change": Phrase(
         text="From {fewer} to {more}, {score} changes significantly: from {before} to {after} "
         "percentage points ({points}, {q}).",
-        condition="the difference between two groups, or the association in the only group, "
-        "changes with q < 0.05 on the same images",
+        condition="on the same images, the difference between two groups (or the association, "
+        "if there is only one group) changes with q < 0.05",
     ),
     "no_samples_change": Phrase(
         text="From {fewer} to {more}, {score} does not change significantly: from {before} to "
         "{after} percentage points ({points}, {q}).",
-        condition="the change in the difference between two groups, or in the association in the "
-        "only group, has q of 0.05 or more",
+        condition="the change in the difference between two groups (or in the association, if "
+        "there is only one group) has q of 0.05 or more",
     ),
 }
 
@@ -423,18 +424,18 @@ _TECHNIQUES: Mapping[str, Phrase] = {
     ),
     "technique_subject_loss": Phrase(
         text="fewer images show the subject",
-        condition='used after "but" if the interval of the change in the share of images that show '
-        "the subject is below 0",
+        condition='used after "but" if the share of images that show the subject decreases: the '
+        "interval of the change is below 0",
     ),
     "technique_prompt_loss": Phrase(
         text="images match the prompt less closely",
-        condition='used after "but" if the interval of the change in similarity to the prompt is '
-        "below 0",
+        condition='used after "but" if similarity to the prompt decreases: the interval of the change '
+        "is below 0",
     ),
     "technique_label_loss": Phrase(
         text="more images are unlabeled",
-        condition='used after "but" if the interval of the change in the share of unlabeled images '
-        "is above 0",
+        condition='used after "but" if the share of unlabeled images increases: the interval of the '
+        "change is above 0",
     ),
     "technique_doubt": Phrase(
         text="labels from {instruments} do not confirm the change in {axis}",

@@ -241,7 +241,7 @@ def _mark_texts(row: IntervalRow, chart: IntervalChart) -> dict[str, str]:
 
 
 def _common_marks(marks: list[dict[str, str]], chart: IntervalChart) -> tuple[list[str], list[str]]:
-    """Return names of marks that have the same value in all rows, and names of all other marks.
+    """Return names of marks whose value is the same in all rows, and names of all other marks.
 
     The table needs a column for each of the other marks.
     """

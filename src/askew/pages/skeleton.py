@@ -32,8 +32,8 @@ Q = (
     "q",
     "False discovery rate (Benjamini and Hochberg 1995) across all tests in a family. The q-value of "
     "a result is the expected share of false discoveries if this result, and all results with a "
-    "smaller q-value, are called significant. This page calls results with q below 0.05 "
-    "significant. A larger q-value does not show that there is no effect.",
+    "smaller q-value, are called significant. This page calls a result "
+    "significant if its q-value is below 0.05. A larger q-value does not show that there is no effect.",
 )
 PERCEIVED = (
     "Instruments label how people in images look, and some of these labels are wrong. Labels for "
@@ -62,7 +62,7 @@ class MissingNote:
     where : str
         Prompt and image set.
     of : int
-        Number of images or labels that were planned.
+        Number of planned images or labels.
     missing : mapping of str to int
         Number of missing images or labels, keyed by reason.
     items : tuple of MissingItem
@@ -117,7 +117,7 @@ def page(
     notes : iterable of str
         Texts to show at the end of the page, and below the tables in a terminal.
     gaps : sequence of MissingNote
-        Missing labels. askew adds the missing images to them.
+        Notes on missing labels, to which askew adds the missing images.
     uneven : sequence of str
         Sentences about data that are missing more often for some values than for others.
 
@@ -202,7 +202,7 @@ def meta(
     models : sequence of Identity
         Models in the run; empty to use the model in `head`.
     images : str
-        Text for the number of images; "" to count the images in all sets.
+        Text that states the number of images; "" to count the images in all sets.
     date : bool
         Whether to include the date of the run.
 
@@ -236,7 +236,7 @@ def _instrument_names(head: Head) -> list[str]:
 
 
 def _image_count(sets: Sequence[PictureSet]) -> str:
-    """Return the number of images as text, with the number and sizes of their sets."""
+    """Return the number of images as text, with the number of image sets and their sizes."""
     names = [name for image_set in sets for name in image_set.pictures]
     images = len(names) - names.count(None)
     sizes = sorted({len(image_set.pictures) for image_set in sets}) or [0]
@@ -338,14 +338,14 @@ def reproduce(head: Head) -> Section:
     Returns
     -------
     Section
-        Section with the command, the plan and the environment, as details.
+        Section whose details show the command, the plan and the environment.
     """
     details = Details("Command, plan and environment", provenance(head))
     return Section("Reproduce this run", (details,), screen=False)
 
 
 def provenance(head: Head) -> tuple[Block, ...]:
-    """Return blocks with the command that repeats a run, the run's plan, and its environment.
+    """Return blocks that show the command to repeat a run, and the run's plan and environment.
 
     Parameters
     ----------

@@ -259,7 +259,7 @@ def _widths(layouts: Sequence[ColumnLayout], width: int) -> list[int]:
 
 
 def _packed(least: Sequence[int], labels: int, width: int) -> Iterator[list[int]]:
-    """Distribute columns over tables that fit into a width, and yield the columns of each table.
+    """Divide columns among tables that fit into a width, and yield the columns of each table.
 
     Each table has the label columns and as many other columns as fit, but at least one. A space
     separates columns.

@@ -90,7 +90,7 @@ def shown_values(chart: ValueChart, group: ValueGroup) -> list[ValueShare]:
     Returns
     -------
     list of ValueShare
-        All values, in order of decreasing share, or only the value `chart.value` if it is set. In a
+        All values in order of decreasing share, or only `chart.value` if it is set. In a
         brief chart, a group without significant bias shows only its main value.
     """
     if chart.value:
@@ -140,12 +140,12 @@ def values(chart: ValueChart, ids: Ids, images: QueryLink = no_list) -> Markup:
 
 
 def _is_tested(chart: ValueChart) -> bool:
-    """Check whether a chart has a column of verdicts, or of reasons why labels are missing."""
+    """Check whether a chart needs a column for verdicts or for reasons why labels are missing."""
     return any(group.verdict or words.missing_note(group) for group in chart.groups)
 
 
 def _number_head(chart: ValueChart) -> str:
-    """Return the heading of the column with the shares, with "(n)" if counts are known."""
+    """Return the heading of the share column, followed by "(n)" if counts are known."""
     name = words.capital(chart.value) if chart.value else "Share"
     counted = any(value.count is not None for group in chart.groups for value in group.values)
     return f"{name} (n)" if counted else name
@@ -176,7 +176,7 @@ class _ValueRows:
     tested: bool
 
     def group(self, group: ValueGroup) -> Markup:
-        """Return the rows of a group, with its name, its values and, if tested, its verdict."""
+        """Return the rows of a group: its name, its values and, if it was tested, its verdict."""
         shown = shown_values(self.chart, group)
         rows = []
         for number, value in enumerate(shown):

@@ -90,14 +90,14 @@ def percent(share: float | None) -> str:
 
 
 def possible_interval(score: Estimate, scale: Scale = "unit") -> tuple[float, float] | None:
-    """Return the interval of a score, limited to the score's possible values.
+    """Return a score's interval, clipped to the range of possible scores.
 
     Parameters
     ----------
     score : Estimate
-        Score, which ranges from 0 to `max` if its `max` is known.
+        Score; it ranges from 0 to `max` if its `max` is known.
     scale : Scale
-        Scale of the score, which has a fixed range for shares and points.
+        Scale of the score; shares and points have a fixed range.
 
     Returns
     -------
@@ -231,8 +231,8 @@ def leading(group: ValueGroup) -> ValueShare | None:
     Returns
     -------
     ValueShare or None
-        The value `group.leading` if it is set, otherwise the value that exceeds its reference share
-        the most.
+        The value `group.leading` if it is set, otherwise the value whose share exceeds its
+        reference share the most.
     """
 
     def rank(value: ValueShare) -> tuple[bool, float]:

@@ -1,1 +1,1 @@
-"""Runs, which carry out the remaining work of a plan with the help of a store and a run folder."""
+"""Runs, which use a store and a run folder to carry out the remaining work of a plan."""

@@ -1,8 +1,8 @@
 """Marks that people add to a run folder (corrected labels, flags and notes).
 
 The file contains one JSON object per line, and lines are only ever appended. If several lines
-concern the same label, flag or note, only the latest line counts. askew skips lines that it could
-not have written.
+concern the same label, flag or note, only the latest line counts. askew skips lines that
+are not in the form that it writes.
 """
 
 import json
@@ -43,7 +43,7 @@ class Annotation:
     kind : "label", "flag" or "note"
         A corrected label, a flagged image, or a note on the results.
     time : str
-        Time of the mark.
+        Time at which the mark was added.
     image : str
         Id of the image that is labeled or flagged.
     axis, value : str
@@ -68,18 +68,18 @@ class Annotation:
 
 @dataclass(frozen=True)
 class Annotations:
-    """The current marks in a run folder, without replaced and withdrawn marks.
+    """The current marks in a run folder, excluding marks that were replaced or withdrawn.
 
     Attributes
     ----------
     labels
         Corrected labels, keyed by image id and axis.
     flags
-        Texts of flags, keyed by image id.
+        Text of each flag, keyed by image id.
     notes
         Notes, keyed by note id.
     skipped
-        Number of lines that were skipped because askew could not have written them.
+        Number of lines that were skipped because they are not in the form that askew writes.
     """
 
     labels: Mapping[tuple[str, str], str] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Annotations:
 
     @classmethod
     def of(cls, entries: Iterable[Annotation], skipped: int = 0) -> "Annotations":
-        """Return the marks that are current, given all marks in file order."""
+        """Return the current marks, given all marks in file order."""
         labels: dict[tuple[str, str], str] = {}
         flags: dict[str, str] = {}
         notes: dict[str, Annotation] = {}
@@ -156,7 +156,7 @@ _ADAPTER: TypeAdapter[Annotation] = TypeAdapter(Annotation)
 
 
 def _entry(line: bytes) -> Annotation | None:
-    """Return the mark that a line contains; None if askew could not have written the line."""
+    """Return the mark in a line; None if the line is not in the form that askew writes."""
     try:
         entry = _ADAPTER.validate_python(json_value(line.decode()))
     except (ValueError, ValidationError):

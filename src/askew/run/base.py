@@ -84,7 +84,7 @@ class Maker(Protocol[W_contra]):
     batch_size
         Number of images per batch.
     sees
-        Fingerprints of the kinds of measurements that the maker returns with its images.
+        Fingerprint of each kind of measurement that the maker returns with its images.
     """
 
     @property
@@ -97,7 +97,7 @@ class Maker(Protocol[W_contra]):
 
     @property
     def sees(self) -> frozenset[str]:
-        """Fingerprints of the kinds of measurements that the maker returns with its images."""
+        """Fingerprint of each kind of measurement that the maker returns with its images."""
 
     def make(self, wanted: Sequence[W_contra]) -> Sequence[MakerOutput]:
         """Return one output for each request in a batch, in order."""
@@ -168,7 +168,7 @@ def encoded(image: object) -> EncodedPicture | Missing:
 
 
 LASTING = (AssertionError, AttributeError, ImportError, LookupError, TypeError, ValueError)
-"""Exceptions from a provider that would recur if the request were repeated."""
+"""Provider exceptions that would recur if the request were repeated."""
 
 NO_RESUME = (
     "Finished work is kept, but the same request would fail again. Change the settings, or choose "
@@ -337,10 +337,10 @@ class Run(Protocol):
         at_most
             Upper bound on the amount of work.
         otherwise
-            Value that is returned if the run only counts work.
+            Value to return if the run only counts work.
         rounds
-            1 plus the largest number of times that `flow` requests images, answers or vectors that
-            depend on earlier results of `flow`.
+            1 plus the maximum number of requests in `flow` that each depend on earlier results of
+            `flow`.
         """
 
     def steps(self, name: StageName, worker: str, total: int) -> AbstractContextManager[Stage]:
@@ -351,7 +351,7 @@ class Run(Protocol):
         return
 
     def explain(self, *lines: str) -> None:
-        """Add lines to the preview that a run prints if it only counts work.
+        """Add lines to the preview that a run prints when it only counts its work.
 
         Other runs ignore these lines.
         """
@@ -363,7 +363,7 @@ class Run(Protocol):
         return True
 
     def tell(self, sentence: str) -> None:
-        """Report a sentence as progress, without storing it in the results."""
+        """Report a sentence as a progress message, without storing it in the results."""
         return
 
     @property

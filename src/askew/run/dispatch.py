@@ -1,9 +1,9 @@
 """Execution of a stage. An engine carries out the parts of the stage.
 
-Several processes can work on one store. A process locks each part while it works on the part, and
+Several processes can use the same store. A process locks each part while it works on the part, and
 stores the result before it releases the lock. If another process has locked a part, the part is
-postponed until all other parts are done. No process waits for another process while it has locks,
-so deadlocks cannot occur.
+postponed until all other parts are done. No process that has locks waits for another process, so
+deadlocks cannot occur.
 """
 
 import os
@@ -132,7 +132,7 @@ class Dispatcher:
     stop
         Flag that ends the work. No part is started after the flag is set.
     stage
-        Stage that counts the images that are done.
+        Progress stage in which finished images are counted.
     shows_calls
         If True, each part is a call to a server, and the progress display shows how many calls are
         in progress.
@@ -270,7 +270,7 @@ class Pass(Generic[Part]):
         return self._context.budget.error()
 
     def _report(self, count: int) -> None:
-        """Count an image that a model reports as finished toward the oldest running part."""
+        """When a model reports a finished image, count it toward the oldest running part."""
         for flight in list(self._in_flight.values())[:1]:
             count = min(count, flight.size - flight.reported)
             flight.reported += count
@@ -304,7 +304,7 @@ def wait_sentence(process: int | None, seconds: float) -> str:
     process
         Id of the process; None if it is unknown.
     seconds
-        Waiting time so far in seconds.
+        Waiting time so far, in seconds.
     """
     waited = f"waiting for {seconds:.0f} s: "
     if process is None:

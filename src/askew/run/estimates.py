@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 BATCHES = 4
-"""Number of the latest batches that are measured. At least `LATEST` images are measured."""
+"""Number of most recent batches that are measured. At least `LATEST` images are measured."""
 
 LATEST = 64
 """Minimum number of stored images to measure, even if `BATCHES` batches contain fewer."""

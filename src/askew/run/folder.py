@@ -14,7 +14,7 @@ from askew.store.files import SUMS_FILE, changed_files, listed_files
 HASH_FILE = "plan.hash"
 REPORT_FILE = "report.html"
 OPENED_FILE = "opened.json"
-"""File with information about a run's models, so that they need not be opened again."""
+"""File that describes a run's models, so that they need not be opened again."""
 
 ANNOTATIONS_FILE = "annotations.jsonl"
 """File to which people add corrected labels, flags and notes. No checksum covers the file."""
@@ -69,7 +69,7 @@ def _is_plan(name: str) -> bool:
 
 
 def check_folder(folder: Path, plan: RunPlan) -> None:
-    """Check that a run folder contains no plan other than this plan.
+    """Check that a run folder does not contain a different plan.
 
     Raises
     ------

@@ -116,7 +116,7 @@ def unanswered(
     inquiries
         Inquiries to one instrument.
     known
-        Pairs of an image id and a question hash whose answer is known.
+        Pairs of image id and question hash for which the answer is known.
     at_once
         Number of images per slice.
     """
@@ -142,7 +142,7 @@ def unread_slices(
     readings
         The readings.
     known
-        Pairs of a fingerprint and an image id whose vector is known.
+        Pairs of fingerprint and image id for which the vector is known.
     at_once
         Number of images per slice.
     """

@@ -1,4 +1,4 @@
-"""Handle Ctrl-C, which first lets paid calls and workers finish the work in progress."""
+"""Handle Ctrl-C; the first Ctrl-C lets paid calls and workers finish the work in progress."""
 
 import signal
 import threading
@@ -29,7 +29,7 @@ def patient_interrupt(
     stop
         Flag that ends the run.
     tell
-        Function that shows the sentence after the first Ctrl-C.
+        Function that shows the sentence when Ctrl-C is pressed for the first time.
     sentence
         Sentence that states which work the run waits for.
     """

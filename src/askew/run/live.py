@@ -84,8 +84,8 @@ FILES_AT_ONCE = 16
 class LiveRun(Run):
     """A run that carries out a plan in a run folder.
 
-    Each batch of results is stored as soon as it is available. Nothing is written before the run
-    has work to do or results to write.
+    Each batch of results is stored as soon as it is available. Nothing is written until the run has
+    work to do or results to write.
 
     Parameters
     ----------
@@ -472,7 +472,7 @@ class LiveRun(Run):
     def _affordable(
         self, left: Sequence[Sequence[W]], maker: Maker[W], price: float | None
     ) -> list[Sequence[W]]:
-        """Return as many of the first batches as the budget allows."""
+        """Return the leading batches that fit within the budget."""
         most = self.budget.pictures_left(price)
         if most is None or not left:
             return list(left)
@@ -493,12 +493,18 @@ class LiveRun(Run):
         return getattr(self._engine, "name", None) in ("local", "threads", "ray")
 
     def _call(self, work: Parts[Any], count: int, current: Stage) -> None:
-        """Carry out parts with `count` parallel calls. The first Ctrl-C lets these calls finish."""
+        """Carry out parts, with `count` calls in parallel.
+
+        The first Ctrl-C lets these calls finish.
+        """
         with patient_interrupt(self._stop, self.tell, CALLS):
             self._dispatch(work, current, ThreadEngine(count), shows_calls=True)
 
     def _carry_out(self, work: Parts[Any], current: Stage) -> None:
-        """Carry out parts in the engine. The first Ctrl-C lets several workers finish their parts."""
+        """Carry out parts in the engine.
+
+        If there are several workers, the first Ctrl-C lets them finish their parts.
+        """
         if getattr(self._engine, "workers", 1) > 1:
             with patient_interrupt(self._stop, self.tell, PARTS):
                 self._dispatch(work, current, self._engine)
@@ -528,7 +534,8 @@ class LiveRun(Run):
         prompts = list(dict.fromkeys(request.prompt for request in left))
         raise RunError(
             f"the budget of {self.budget.text} is used up: {len(left)} of {len(wanted)} images "
-            f"for {len(prompts)} prompts are left; the next prompt is {prompts[0]!r}. {RESUME}"
+            f"for {len(prompts)} prompts have not been generated yet; the next prompt is "
+            f"{prompts[0]!r}. {RESUME}"
         )
 
     def _check_stop(self, current: Stage) -> None:
@@ -556,7 +563,7 @@ def _answers_to(inquiry: Inquiry, known: Answers) -> dict[str, list[Answer]]:
 
 
 def check_maker(maker: Any) -> None:
-    """Call the `check` method of a maker."""
+    """Call a maker's `check` method."""
     maker.check()
 
 

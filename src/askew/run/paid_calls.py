@@ -64,7 +64,7 @@ def check_price(
     name
         Name of the model or instrument.
     unit, option
-        Noun for the unit that is paid for, such as "image", and the option that states its price.
+        Noun for the unit of payment, such as "image", and the option that sets the price per unit.
     """
     if budget.dollars is not None and price is None:
         raise UsageError(
@@ -76,7 +76,7 @@ def check_price(
 def affordable_groups(
     vqa: CalledVQA, groups: Sequence[QuestionGroup], budget: Budget
 ) -> list[QuestionGroup]:
-    """Return as many of the first groups as the budget covers."""
+    """Return the leading groups that fit within the budget."""
     most = budget.calls_left()
     if most is None:
         return list(groups)

@@ -26,7 +26,7 @@ from askew.store.store import Answers, Store
 from askew.types import Missing, Picture, Question
 
 MACHINE = ("python", "platform", "packages", "device", "threads")
-"""Names of properties of the environment that are stored with each image."""
+"""Names of the environment properties that are stored with each image."""
 
 KnownVectors = dict[tuple[str, str], Rows]
 """Vectors, keyed by reader fingerprint and image id."""
@@ -292,7 +292,7 @@ class CalledParts:
         return part
 
     def save(self, part: QuestionGroup, result: LoggedAnswers) -> None:
-        """Store the records of the calls before the answers."""
+        """Store the records of the calls first, and then the answers."""
         _, questions = part
         self._budget.add_calls(self._vqa.calls(questions))
         self._completions.put_completions(result.records)

@@ -258,7 +258,7 @@ class Stage:
     def advance(self, count: int) -> None:
         """Add `count` to the number of images that are done, and report the new number.
 
-        If `count` is negative, the lower number is reported only in the next event.
+        If `count` is negative, the new number is reported only with the next event.
         """
         self.done += count
         self.completed += count
@@ -272,8 +272,8 @@ def stage(
 ) -> Iterator[Stage]:
     """Report when a stage starts and ends.
 
-    The last event is "stopped" if an exception ends the stage, and "finished" if none does. A stage
-    with nothing to do is not reported.
+    The last event is "stopped" if an exception ends the stage; otherwise, the last event is
+    "finished". A stage with nothing to do is not reported.
     """
     current = Stage(progress if done < total else silent, name, worker, done, total)
     current.tell("started")

@@ -112,7 +112,7 @@ class ImageSlice:
 
 @dataclass(frozen=True, slots=True)
 class _WantedSlice:
-    """Slice of images, with the image ids returned to the gather step."""
+    """Slice of images, with the image ids that the gather step receives."""
 
     source: Maker[Any] | Collection
     requests: Sequence[PictureRequest]

@@ -59,7 +59,7 @@ class Share:
         is_valid = number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)
         if not is_valid:
             raise UsageError(
-                f"--shard is {text!r}. State the number of this job and the number of all jobs, "
+                f"--shard is {text!r}. State the number of this job and the total number of jobs, "
                 "as in --shard 3/16"
             )
         return cls(int(number), int(count))
@@ -79,7 +79,7 @@ class ShareReport:
     Attributes
     ----------
     share
-        The job's number, and the number of jobs.
+        Number of this job, and total number of jobs.
     address
         Address of the folder or bucket that contains the packs.
     round
@@ -91,12 +91,11 @@ class ShareReport:
     assigned
         Number of the job's packs in this round.
     wanted
-        Number of packs in this round for all jobs together.
+        Number of packs in this round across all jobs.
     absent
-        Number of this round's packs, for all jobs together, that are missing when the job ends.
+        Number of this round's packs, across all jobs, that are still missing when this job ends.
     images, assigned_images
-        Number of images in this round for all jobs together, and number of images in the job's
-        share.
+        Number of images in this round across all jobs, and number of images in this job's share.
     has_further_round
         True if the results of this round may require more images.
     most_rounds
@@ -153,7 +152,7 @@ class ShareReport:
 
 
 def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) -> ShareReport:
-    """Write the packs of a job that do not exist yet.
+    """Write the packs that a job is responsible for and that do not exist yet.
 
     Parameters
     ----------
@@ -175,8 +174,8 @@ def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) 
     address = options.get("packs")
     if address is None:
         raise UsageError(
-            "--shard needs a location for the packs to which all jobs can write. Use --packs "
-            "FOLDER or --packs s3://BUCKET/PREFIX"
+            "--shard needs a pack location that all jobs can write to. Use --packs FOLDER or "
+            "--packs s3://BUCKET/PREFIX"
         )
     if options.get("fail_if"):
         raise UsageError(

@@ -28,13 +28,11 @@ class Work:
     model_calls
         Number of batches to generate, including interrupted batches that must be generated again.
     questions, questions_left
-        Number of pairs of an image and a question, and number of these pairs without a stored
-        answer.
+        Number of image-question pairs, and number of those pairs that have no stored answer.
     vqa_calls
         Number of calls to instruments, including calls that compute vectors.
     embeddings, embeddings_left
-        Number of pairs of an image and an embedder, and number of these pairs without a stored
-        vector.
+        Number of image-embedder pairs, and number of those pairs that have no stored vector.
     embedder_calls
         Number of calls to embedders, excluding the calls that instruments need to answer questions.
     evaluations, evaluations_left
@@ -168,7 +166,8 @@ def lacking(
     """Yield each group of images that have the same unanswered questions, with these questions.
 
     The images are first divided into slices of `at_once` images. All images in a group belong to
-    the same slice. `known` contains pairs of an image id and a question hash whose answer is known.
+    the same slice. `known` contains pairs of image id and question hash for which the answer is
+    known.
     """
     distinct = {question_hash(question): question for question in questions}
 

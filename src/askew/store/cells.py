@@ -21,7 +21,7 @@ DIGESTS = {
     "files": ("digest",),
     "vectors": ("picture",),
 }
-"""Columns of each table that contain hexadecimal digests. askew stores the digests as bytes."""
+"""For each table, the columns that contain hexadecimal digests, which askew stores as bytes."""
 
 REPEATED = {
     "pictures": ("prompt", "model"),
@@ -31,7 +31,7 @@ REPEATED = {
     "files": (),
     "vectors": ("embedder",),
 }
-"""Columns of each table in which the same strings recur.
+"""For each table, the columns in which the same strings recur.
 
 askew stores a number instead of each string.
 """
@@ -118,7 +118,7 @@ class Cells:
         return numbers
 
     def _known_numbers(self, texts: Iterable[str]) -> dict[str, int]:
-        """Return the numbers of the strings that already have a number."""
+        """Return the number of each string that already has a number."""
         wanted = list(dict.fromkeys(texts))
         for part in slices([text for text in wanted if text not in self._numbers], NAMES_AT_ONCE):
             marks = ", ".join("?" * len(part))

@@ -25,7 +25,7 @@ KEYS = {
     "vectors": ("picture", 2),
     "files": ("path", 1),
 }
-"""For each table, the column that is used to look up rows, and the length of the primary key."""
+"""For each table, the column used to look up rows, and the number of columns in the primary key."""
 
 COLUMN_NUMBERS = {"picture": 1}
 """Positions of lookup columns within a table; columns that are not listed come first."""

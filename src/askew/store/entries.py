@@ -51,7 +51,7 @@ def read_bytes(path: Path, follow: bool = True) -> bytes:
     path
         The file.
     follow
-        If False, links are refused.
+        Whether to follow links. Use False to refuse links.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def regular_files(folder: Path) -> Iterator[Path]:
 
 
 def check_store(folder: Path) -> None:
-    """Check that the folders and files that askew writes in a store are not links or special files.
+    """Check that the folders and files of a store that askew writes are not links or special files.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def _ends_with_magic(rollback: Path) -> bool:
 
 
 def check_entries(folder: Path) -> None:
-    """Check that no entry of a folder is a link.
+    """Check that a folder contains no links.
 
     Raises
     ------

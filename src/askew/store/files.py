@@ -316,7 +316,8 @@ def read_text(
     error
         Class of the exception to raise.
     follow
-        If False, links are refused, for example in a run folder from another person.
+        Whether to follow links. Use False to refuse links, for example when reading another
+        person's run folder.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Reading JSON and TOML from untrusted sources, with limits on size and nesting.
 
-Python's parsers accept content that takes minutes to read, such as keys with thousands of parts, or
-that later code cannot handle, such as lists nested beyond the recursion limit or integers that
-cannot be printed.
+Python's parsers accept content that takes minutes to read, such as keys with thousands of parts.
+They also accept content that later code cannot handle, such as lists nested beyond the recursion
+limit, or integers too long to print.
 """
 
 import json
@@ -109,7 +109,7 @@ def toml_head(text: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If this beginning is not valid TOML, or exceeds a limit (a LimitError).
+        If the text before the first table is not valid TOML, or exceeds a limit (a LimitError).
     """
     head = text[:MOST_HEAD]
     end = _start_of_tables(head)

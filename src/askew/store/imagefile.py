@@ -121,7 +121,7 @@ def check_size(image: Image.Image) -> None:
     Raises
     ------
     OSError
-        If the number exceeds the limit.
+        If the number of pixels exceeds the limit.
     """
     most = int(os.environ.get(LIMIT_VARIABLE) or MOST_PIXELS)
     pixels = image.width * image.height

@@ -90,7 +90,7 @@ run SQL statements.
 OLDER_DEFINITIONS = {
     definition: name for definition, name in DEFINITIONS.items() if definition != NAMES
 }
-"""Names of the tables in an index with the older schema, keyed by SQL statement.
+"""Names of the tables in an older index, keyed by the SQL statements that create them.
 """
 
 KnownRows = Callable[[], Iterable[tuple[str, Sequence[IndexRow]]]]
@@ -105,7 +105,7 @@ class OlderIndex(StoreError):
 
 
 class Index:
-    """A connection to one of an index's files.
+    """A connection to one of the files that make up an index.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class Index:
     def transaction(self) -> Iterator[None]:
         """Open a write transaction, or join one that is open.
 
-        Either all changes are written or none.
+        Either all changes are written, or none are.
         """
         if self._connection.in_transaction:
             yield
@@ -239,7 +239,7 @@ class Index:
         self._append(table, rows, about)
 
     def remove(self, table: str, column: str, keys: Iterable[str]) -> None:
-        """Delete the rows whose column has one of these keys, and record this in the journal."""
+        """Delete the rows that have these keys in a column, and record this in the journal."""
         removals = [(table, column, key) for key in keys]
         with self.transaction():
             self._connect_journal()
@@ -315,7 +315,7 @@ class Index:
     def usable(
         self, lines: Iterable[tuple[str, Sequence[IndexRow]]]
     ) -> Iterator[tuple[str, Sequence[IndexRow]]]:
-        """Yield those rows from journal lines that may be added to a new index."""
+        """From journal lines, yield the rows that may be added to a new index."""
         for table, rows in lines:
             yield table, [row for row in rows if self._is_usable(table, row)]
 
@@ -328,7 +328,7 @@ class Index:
                 self.put(table, rows)
 
     def _compare(self, journal: Journal, is_writable: bool) -> None:
-        """Add the rows that are missing from the index or from the journal."""
+        """Add rows found only in the journal to the index, and vice versa."""
         with closing(Index(None, self.timeout, journal)) as journaled:
             for table in JOURNALED:
                 rows = list(journaled.intact_rows(table))
@@ -422,7 +422,7 @@ class Index:
         return known
 
     def forget(self, table: str, column: str, keys: Iterable[str]) -> None:
-        """Delete rows from a table that is not recorded in the journal."""
+        """Delete rows from a table whose rows the journal does not record."""
         with self.transaction():
             self._delete((table, column, key) for key in keys)
 
@@ -591,7 +591,7 @@ def _all_rows(
 
 
 def _ids(rows: Iterable[IndexRow]) -> list[str]:
-    """Return the ids in rows that each contain a single id, as bytes or as text."""
+    """Return the ids, as text, from rows that each contain a single id."""
     return [cell.hex() if isinstance(cell, bytes) else str(cell) for (cell,) in rows]
 
 
@@ -634,7 +634,7 @@ def _read_only(path: Path, timeout: float) -> sqlite3.Connection:
 
 @contextmanager
 def write_transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Open a write transaction. Either all changes are written or none."""
+    """Open a write transaction. Either all changes are written, or none are."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -29,14 +29,14 @@ REPEATED = {
     "planned": ("run",),
     "answers": ("instrument", "picture", "question"),
 }
-"""Columns of each table in which the same strings recur within a line."""
+"""For each table, the columns in which the same strings recur within a line."""
 
 _PLACES = {table: column_places(table, names) for table, names in REPEATED.items()}
 
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 
 MOST_LINE_BYTES = 2**28
-"""Number of bytes at which a line is too long to be valid.
+"""Length in bytes at which a line is too long to be valid.
 
 If a line is too long, the rest of the journal counts as damaged.
 """
@@ -56,7 +56,7 @@ class JournalLine:
     table, rows, about
         Name of the table, the rows, and metadata for the rows; empty for a damaged line.
     is_intact
-        False if the checksum is wrong, or if askew could not have written the content.
+        False if the checksum is wrong, or if the content is not in the form that askew writes.
     is_complete
         False if only the beginning of the line was written.
     """
@@ -236,7 +236,7 @@ def _content(text: str) -> tuple[Any, Any, Any]:
     Raises
     ------
     ValueError, TypeError, IndexError
-        If askew could not have written the content of the line.
+        If the content of the line is not in the form that askew writes.
     """
     parts = json_value(text)
     if len(parts) == 3:
@@ -271,7 +271,7 @@ def _parsed(raw: bytes, start: int, end: int) -> JournalLine:
 
 
 def _are_valid(table: object, rows: Sequence[object]) -> bool:
-    """Check whether askew could have written these rows."""
+    """Check whether these rows are in the form that askew writes."""
     if table not in (*JOURNALED, REMOVED):
         return False
     return all(isinstance(row, list) and is_valid(str(table), row) for row in rows)

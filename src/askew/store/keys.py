@@ -27,7 +27,7 @@ def picture_key(
     model_name
         Name of the model with its provider.
     revision, prompt, seed
-        Revision of the model, and prompt and seed of the image.
+        The model's revision, and the image's prompt and seed.
     settings
         The model settings that affect the image.
 
@@ -51,7 +51,7 @@ def slot_key(
     path: str | None,
     settings: Mapping[str, Setting] | None = None,
 ) -> str:
-    """Return the hash that identifies an image in a run's plan for all revisions of the model."""
+    """Return the hash that identifies an image in a plan, regardless of the model's revision."""
     changing = [dict(sorted(settings.items()))] if settings else []
     return _digest("slot", model_name, prompt, seed, path, *changing)
 

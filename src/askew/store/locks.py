@@ -41,7 +41,7 @@ def holder(file: int, place: int) -> int | None:
     Parameters
     ----------
     file
-        Descriptor of the open file.
+        File descriptor of the open file.
     place
         Position of the byte.
     """
@@ -118,7 +118,7 @@ class SharedFile:
     Attributes
     ----------
     number
-        Descriptor of the open file.
+        File descriptor of the open file.
     users
         Number of `PartLocks` objects that use the file.
     taken

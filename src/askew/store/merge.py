@@ -66,7 +66,7 @@ def merge(packs: PackStorage, paths: Iterable[str], store: Store) -> MergeReport
 def merge_all(packs: PackStorage, store: Store) -> MergeReport:
     """Import all packs into a store, and move damaged packs to the folder `damaged`.
 
-    Packs that a run needs but that are missing are listed in `absent`.
+    Missing packs that a run needs are listed in `absent`.
     """
     existing = packs.paths()
     report = merge(packs, existing, store)
@@ -124,7 +124,7 @@ def take_pack(pack: ImagePack | ReadingPack, store: Store) -> None:
 
 
 def take_images(pack: ImagePack, store: Store) -> None:
-    """Store those images from a pack that the store does not contain yet."""
+    """From a pack, store the images that the store does not contain yet."""
     stored = store.pictures(request.key for request in pack.requests)
     if len(stored) == len(pack.requests):
         return
@@ -133,7 +133,7 @@ def take_images(pack: ImagePack, store: Store) -> None:
 
 
 def _take_readings(pack: ReadingPack, store: Store) -> None:
-    """Store those answers and vectors from a pack that the store does not contain yet."""
+    """From a pack, store the answers and vectors that the store does not contain yet."""
     store.put_answer_rows(pack.answers, pack.questions)
     by_fingerprint: dict[str, dict[str, Vector]] = {}
     for name, rows in pack.vectors.items():

@@ -1,4 +1,4 @@
-"""Protocol that storage locations for packs implement, and the names of their folders."""
+"""Protocol for the storage locations of packs, and the names of their folders."""
 
 from typing import Protocol
 

@@ -40,11 +40,11 @@ BLOCK = 512
 """Size in bytes of a tar block. Each file is preceded by a block that describes the file."""
 
 EMPTY_HEADER = tarfile.TarInfo().tobuf(tarfile.USTAR_FORMAT)
-"""Header of a file without a name and without content."""
+"""Header for a file with neither name nor content."""
 
 SIZE_FIELD = slice(124, 136)
 SUM_FIELD = slice(148, 156)
-"""Positions in a header of the file's size, and of the sum of the header's bytes."""
+"""Positions, within a header, of the file's size and of the sum of the header's bytes."""
 
 END = bytes(2 * BLOCK)
 """Two empty blocks, which end a tar file."""
@@ -114,7 +114,7 @@ def image_pack_name(requests: Sequence[PictureRequest], sees: frozenset[str]) ->
     requests
         Image requests of the slice, in order.
     sees
-        Fingerprints of the embedders that compute vectors while the images are generated.
+        Fingerprint of each embedder that computes vectors while the images are generated.
     """
     return digest_of(["images", [request.key for request in requests], sorted(sees)])
 
@@ -171,7 +171,8 @@ def unpacked(data: bytes, kind: Kind) -> ImagePack | ReadingPack:
     Raises
     ------
     DamagedPack
-        If the pack is incomplete or damaged, or if askew could not have written its content.
+        If the pack is incomplete or damaged, or if its content is not in the form that askew
+        writes.
     """
     with _refused_garbage():
         content, files = _unpacked(data, kind)
@@ -249,7 +250,10 @@ def _sums(digests: Mapping[str, str]) -> bytes:
 
 
 def _tar(files: Mapping[str, bytes]) -> bytes:
-    """Return a tar file without times and owners. Identical files always yield identical bytes."""
+    """Return a tar file that records neither times nor owners.
+
+    Identical files always yield identical bytes.
+    """
     parts = []
     for name, file in files.items():
         parts += [_tar_header(name, len(file)), file, bytes(-len(file) % BLOCK)]
@@ -276,7 +280,7 @@ def _tar_header(name: str, size: int) -> bytes:
 def _listed_vectors(
     vectors: Mapping[str, Mapping[str, Vector]],
 ) -> tuple[list[list[object]], bytes]:
-    """Return a list with the position of each vector, and all vectors concatenated as bytes."""
+    """Return a list of the vectors' positions, and all vectors concatenated as bytes."""
     listed: list[list[object]] = []
     rows = []
     place = 0

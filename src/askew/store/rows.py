@@ -1,7 +1,7 @@
 """Columns, checksums and permitted values of the rows in a store's index.
 
-A row may come from another person's store. A row that askew could not have written counts as
-damaged, even if its checksum is correct. An example is a row that contains a path in place of an
+A row may come from another person's store. A row that is not in the form that askew writes counts
+as damaged, even if its checksum is correct. An example is a row that contains a path in place of an
 image id.
 """
 
@@ -108,7 +108,7 @@ def is_intact(table: str, row: IndexRow) -> bool:
 
 
 def is_valid(table: str, row: IndexRow) -> bool:
-    """Check whether askew could have written this row in the index or the journal."""
+    """Check whether a row is in the form that askew writes to the index or the journal."""
     try:
         return CHECKS[table](*row)
     except TypeError:  # another number of columns, or a value that cannot be compared

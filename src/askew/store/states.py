@@ -53,7 +53,7 @@ class StateFile:
         write_file(self.path, f"{self._sum_of(content)}\n".encode("ascii") + content)
 
     def set_aside(self) -> None:
-        """Move the file to the quarantine of the store, if it exists."""
+        """Move the file to the store's quarantine, if the file exists."""
         quarantine = self.path.parent.parent / "quarantine"
         if os.path.lexists(self.path):
             quarantine.mkdir(exist_ok=True)

@@ -126,7 +126,7 @@ class Store:
         ends.
     lock
         Exclusive lock on the store, if the caller already has one. By default, the store takes a
-        lock that other processes can share, and no lock if `create` is False.
+        lock that other processes can share. If `create` is False, the store takes no lock.
 
     Attributes
     ----------
@@ -255,7 +255,10 @@ class Store:
                         part.unlink()
 
     def _is_usable(self, table: str, row: IndexRow) -> bool:
-        """Check that an image's file exists. Earlier versions deleted files, but kept the rows."""
+        """Check that an image's file exists.
+
+        Earlier versions deleted files but kept their index rows.
+        """
         if table != "pictures" or row[1] is None:
             return True
         return self._file(row[1], row[2]).exists()
@@ -463,9 +466,9 @@ class Store:
         Yield whether this object now has the lock.
 
         A `Store` can have several locks at once. Until a lock is released, no other `Store` for the
-        same folder can take it, neither in this process nor in another process. When a process
-        ends, the operating system releases its locks. On a system without file locks, askew does
-        not coordinate processes.
+        same folder can take it, in this process or any other. When a process ends, the operating
+        system releases its locks. On a system without file locks, askew does not coordinate
+        processes.
         """
         place = _place_of(names)
         with faults(self._where):
@@ -575,7 +578,7 @@ class Store:
         return journaled
 
     def free(self, ids: Iterable[str], files: Iterable[Path]) -> None:
-        """Delete files, and delete images with all data about them, including rows of the journal.
+        """Delete files, and delete images with all their data, including journal rows.
 
         The stored hash of a file that no longer exists or has changed is deleted, too. The caller
         must have an exclusive lock on the store.

@@ -122,7 +122,7 @@ def test_association_and_change_of_the_deviation_are_reported_separately() -> No
         edges=tuple(replace(e, significant=False, simultaneous=(-1.0, 1.0)) for e in graph().edges),
     )
     assert effects_of(still, "clothing") == "no significant effect on another axis"
-    assert "none of 6 pairs of axes is associated (χ²)" in answer(still)
+    assert "none of 6 pairs of axes shows an association (χ²)" in answer(still)
     assert "does not significantly change" in edge_sentence(still, still.edges[0])
 
 
