@@ -97,7 +97,8 @@ class Entanglement(Steering):
         guided.
     variant
         "paper" follows the formula above. "code" follows the published code, in which maps are not
-        scaled, a mask covers its share of each row, and gradients of norm 1 or more are ignored.
+        scaled, a mask covers the share `AREA` of each row, and gradients of norm 1 or more are
+        ignored.
     """
 
     steers_outputs: ClassVar[bool] = True

@@ -3,9 +3,9 @@
 TIBET (section 5.3, figure 5c) simulates errors that are independent across images. In askew, the
 errors are also independent across questions, and a caption is treated as the answer to an
 additional question. If a question has a list of values, a wrong answer is any other value from the
-list. A wrong caption, or a wrong answer to an open question, is any other text that the instrument
-produced for an image of the same prompt. After introducing the errors, askew repeats the extraction
-of concepts and the merging of synonyms.
+list. A wrong caption, or a wrong answer to an open question, is a different text that the
+instrument produced for an image of the same prompt. After introducing the errors, askew repeats the
+extraction of concepts and the merging of synonyms.
 """
 
 from collections.abc import Mapping, Sequence
@@ -105,8 +105,8 @@ class AnsweredSets:
     possible : PossibleAnswers
         Possible answers, to which the codes refer.
     codes : mapping of set to array of int, (images, questions)
-        Code of each answer, keyed by the name of the image set. Only images that have answers to
-        all questions have a row.
+        Codes of the answers in each image set, keyed by the name of the set. Only images that have
+        answers to all questions have a row.
     """
 
     possible: PossibleAnswers
@@ -141,7 +141,8 @@ class Ranking:
     Attributes
     ----------
     largest_kept : array, (runs,)
-        One number per simulation: 1 if the axis with the largest MAD stays the same, and 0 if not.
+        1 for each simulation in which the axis with the largest MAD stays the same, and 0 for the
+        others.
     correlation : array, (runs,)
         Spearman's correlation between the MAD of the axes before and after the errors; NaN if there
         are fewer than three axes.

@@ -68,8 +68,8 @@ class AssociationChange:
     source, target : str
         Names of the two axes.
     first_edge, later_edge : bool
-        Whether the pair is an edge in the first run and in the later run. The chi-squared test and
-        the first run's edge rule determine which pairs are edges.
+        Whether the pair is an edge in the first run, and whether it is an edge in the later run.
+        The chi-squared test and the first run's edge rule determine which pairs are edges.
     first_v, later_v : float
         Cramér's V in the first run and in the later run, in [0, 1].
     p, q : float

@@ -24,8 +24,8 @@ SetsByPrompt = Mapping[str, Sequence[ObservedSet]]
 class _Labels:
     """Both runs' label counts on an axis of an image set.
 
-    `before` and `after` are the numbers of images with each value in the first and in the second
-    run. `unlabeled` is the total number of images without a label in the two runs.
+    `before` and `after` are the numbers of images that show each value, in the first run and in the
+    second run. `unlabeled` is the total number of images without a label in the two runs.
     """
 
     set: str

@@ -209,7 +209,7 @@ def edit_differences(
     """Yield the differences between two runs.
 
     For each set of edit prompts and each strength, the function compares contrasts between groups,
-    changes in perceived gender and on other axes, and changes in skin tone.
+    changes in perceived gender, changes on other axes, and changes in skin tone.
 
     Parameters
     ----------

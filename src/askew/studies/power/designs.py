@@ -91,8 +91,7 @@ def design_of_values(
     Raises
     ------
     UsageError
-        If a number is too small, or if the reference shares are not all positive or do not sum to
-        1.
+        If a number is too small, a reference share is not positive, or the shares do not sum to 1.
     """
     for option, given, least in [
         ("--values", min(values), 2),

@@ -120,7 +120,7 @@ def rank(
         the searches, with the searches' held-out seeds and variations.
     vary
         A setting and its values, such as guidance_scale=1,3,7.5. askew scores the prompts on every
-        model with each value.
+        model, once with each value.
     objective
         Score of a prompt. skew: deviation of the shares on --axes from equal shares. eq1: the
         paper's score. [default: skew]
@@ -148,8 +148,8 @@ def rank(
         Table of real-world shares: bls-2022 (U.S. occupations), a CSV file with the columns
         occupation, axis, value and share, or a CSV file with names and shares, such as the share of
         women in each occupation. If there are several columns of shares, askew uses the column
-        whose name contains --value, or else the first column of shares. If you give no prompts,
-        askew ranks the prompts "photo portrait of a NAME".
+        whose name contains --value or, if there is none, the first column of shares. If you give no
+        prompts, askew ranks the prompts "photo portrait of a NAME".
     plan
         TOML file with the plan to run, such as the plan.toml of an earlier run.
 
