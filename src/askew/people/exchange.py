@@ -227,7 +227,7 @@ def _annotated(
 def _from_flat_task(
     folder: StudyFolder, task: Mapping[str, Any], raters: Mapping[int, str]
 ) -> AnswerRecord:
-    """Convert a record of a JSON-MIN or CSV export, which contains a single annotation."""
+    """Convert a record of a JSON-MIN or CSV export. Each record contains one annotation."""
     choices = task[CONTROL]
     if isinstance(choices, str) and choices.startswith("{"):
         choices = json_value(choices)

@@ -120,7 +120,7 @@ def study_results(folder: StudyFolder) -> StudyResult:
 
 
 def _stage_warnings(folder: StudyFolder, analysis: StudyAnalysis) -> list[str]:
-    """Return a warning if the precision needs a second stage that the study does not have."""
+    """Return a warning if the planned precision requires a second stage that the study lacks."""
     is_reached = all(entry.reached for entry in analysis.shares)
     if folder.plan.pilot is None or folder.second_items or is_reached:
         return []

@@ -2,8 +2,8 @@
 
 The lexicon needs no language model. Mutations replace nouns with related nouns, change places, and
 add or remove details. Variations state details that a prompt leaves open, and use all values of a
-detail equally often. Random prompts have a subject from MineTheGap's three areas, with suitable
-details.
+detail equally often. Random prompts have a subject from one of MineTheGap's three areas, and
+suitable details.
 """
 
 import hashlib

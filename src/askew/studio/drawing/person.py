@@ -1,9 +1,9 @@
-"""Draw a person with clothes, aids, a pin that shows the ethnicity, and an occupation's sign.
+"""Draw a person with clothes, aids, a pin that indicates the ethnicity, and the occupation's sign.
 
 Parts whose shape does not vary are figures from figures.txt. The pin's shape, color and inner mark
-show the ethnicity. The sign of an occupation is a card with an emblem at the lower left. Some
-occupations also have headwear and an accent on the clothes. Headwear and accents do not cover
-brows, temples or neckline.
+indicate the person's ethnicity. The sign of an occupation is a card with an emblem at the lower
+left. Some occupations also have headwear and an accent on the clothes. Headwear and accents do not
+cover brows, temples or neckline.
 """
 
 import math
