@@ -386,7 +386,7 @@ def runs_rm(*runs: RunFolder, store: StoreOfRun = None, yes: DeleteFlag = False)
     Raises
     ------
     UsageError
-        If a folder is not a run folder.
+        If one of the folders is not a run folder.
     """
     if not runs:
         raise UsageError("no run is given. Name run folders: askew runs rm runs/mine")

@@ -1,4 +1,4 @@
-"""Documents that present results in a terminal, a notebook, a report, a paper or a table."""
+"""Documents that present results in a terminal, notebook, report, paper or table."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class Server:
         Number of seconds (above 0) after which a request fails if the server sends no data. A
         complete response may take `DEADLINE` times as long.
     attempts
-        Maximum number of times that a request is sent, at least 1.
+        Maximum number of times that a request is sent (at least 1).
 
     Raises
     ------

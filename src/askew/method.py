@@ -491,7 +491,7 @@ class Result(Document, Generic[P, F]):
     def _files(self) -> dict[str, Path]:
         """Paths of images by id.
 
-        At first, the dictionary contains the paths of all images in the image sets.
+        Initially, the dictionary contains the paths of all images in the image sets.
         """
         names = [name for image_set in self.findings.sets for name in image_set.pictures if name]
         with Store(self.store, create=False) as store:

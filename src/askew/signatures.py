@@ -1,7 +1,7 @@
 """Signatures and docstrings that list the options that several functions share.
 
 A command is a typed function with `**options: Unpack[SomeOptions]`. For `help()` and editors, the
-public form of the function lists these options with their help texts from the command line.
+public form of the function lists these options with the help texts that the command line shows.
 """
 
 import inspect

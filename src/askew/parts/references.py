@@ -1,4 +1,4 @@
-"""Load reference shares from published tables (such as a census), finished runs, or options."""
+"""Load reference shares from published tables (such as a census), finished runs or options."""
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence

@@ -241,7 +241,7 @@ def stop_job(site: Site, request: HTTPRequest, sent: object) -> Response:
 
 
 def continue_job(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Add the command of an ended job to the queue again, with the budget from the form."""
+    """Add an ended job's command to the queue again, with the budget from the form."""
     job = _job(site, request)
     arguments: Sequence[str] = job.arguments
     if "budget" in sent.fields:

@@ -20,7 +20,7 @@ from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing
 
 GROUPS_AT_HEAD = 10
-"""Maximum number of visible groups per axis if there are several prompts or conditions."""
+"""Maximum number of visible groups per axis for several prompts or conditions."""
 
 AXES_AT_HEAD = 2
 """Number of axes whose groups are visible. The groups of other axes are collapsed."""

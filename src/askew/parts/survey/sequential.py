@@ -40,7 +40,7 @@ def significant_places(p_values: Mapping[K, float]) -> set[K]:
 
 
 class Trial:
-    """All looks at an image set on one axis, with one instrument's labels.
+    """All looks at an image set on one axis, based on one instrument's labels.
 
     Parameters
     ----------
