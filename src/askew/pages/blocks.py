@@ -640,7 +640,7 @@ class LabelGroup:
     shots : tuple of Thumbnail
         Some or all of the images that have this label.
     reference : float, optional
-        Number of images that would have this label according to the reference.
+        Expected number of images with this label according to the reference.
     deviation : Deviation
         Whether the label is over- or under-represented.
     n : int, optional
@@ -1080,8 +1080,7 @@ class Page:
     notes : tuple of str
         Remarks to show at the end of the page, and below the tables in a terminal.
     screen_notes : tuple of str
-        Remarks to show only in terminals, because terminals omit the section that contains these
-        remarks.
+        Remarks to show only in terminals, which omit the section that contains these remarks.
     detail : str
         A sentence below the headline. The sentence states the certainty and power, or a second
         result.

@@ -202,7 +202,7 @@ def table_bodies(
     rows : iterable of IntervalRow
         Rows to draw.
     width : int
-        Number of columns of the table.
+        Number of columns in the table.
     draw : callable
         Function that draws a row and returns it as an element.
     """

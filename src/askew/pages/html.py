@@ -49,13 +49,13 @@ from askew.pages.plain import as_table
 from askew.types import Estimate
 
 ONE_LINE = 120
-"""Warnings with more characters than this are collapsed, so that the chart stays near the top."""
+"""Number of characters above which warnings are collapsed, so that the chart stays near the top."""
 
 LONG_HEADLINE = 110
-"""Headlines with more characters than this are set in a smaller font."""
+"""Number of characters above which a headline is set in a smaller font."""
 
 LONG = 26
-"""Columns wrap if one of their cells has more characters than this."""
+"""Number of characters in a cell above which the cell's column wraps."""
 
 TOP = "top"
 RESULT = "Result"
@@ -131,7 +131,7 @@ def served(document: Page, links: PageLinks) -> Markup:
     document : Page
         The page.
     links : PageLinks
-        Addresses of images and of lists of images.
+        Addresses of images and image lists.
 
     Returns
     -------
@@ -270,7 +270,7 @@ class Renderer:
     ids : mapping of str to str
         Ids of elements, keyed by anchor, for links within the page.
     links : PageLinks
-        Addresses of images and of lists of images.
+        Addresses of images and image lists.
     """
 
     ids: Mapping[str, str]

@@ -32,7 +32,7 @@ from askew.stats.overlap import bilinear
 SIDE = 112
 OVERLAY = 144
 LARGE = 360
-"""Longest side, in pixels, of a small copy, of a copy with an overlay and of a large copy."""
+"""Longest side in pixels: of a small copy, of a copy with an overlay, and of a large copy."""
 
 TOTAL = 500
 """Approximate maximum number of small copies on a page.
@@ -334,8 +334,8 @@ def mask_pixels(
     picture : Image
         The image.
     a, b : ndarray of bool, shape (height, width)
-        Masks, with different colors for areas in only the first mask, in only the second mask and
-        in both masks.
+        Masks. Areas in only the first mask, in only the second mask, and in both masks have
+        different colors.
     side : int
         Longest side of the copy, in pixels.
 

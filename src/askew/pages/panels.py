@@ -22,7 +22,7 @@ SHADES = 4
 """Number of shades for positive levels; negative levels have the same number."""
 
 FEW = 3
-"""A matrix with at most this many columns is narrower than the page."""
+"""Maximum number of columns for which a matrix is narrower than the page."""
 
 Draw = Callable[[Thumbnail], Markup]
 """Function that draws a thumbnail and returns it as an element."""

@@ -344,8 +344,8 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
         "the images of {most} and in {low} of the images of {least}; the groups differ "
         "significantly.",
         condition="the groups that change most and least often differ with q < 0.05, and one "
-        "group changes more often than its floor, which is the rate for encoding and "
-        "decoding alone",
+        "group changes more often than its floor, which is the rate of changes that "
+        "encoding and decoding alone cause",
     ),
     "no_edit_difference": Phrase(
         text="Edits toward {targets} at strength {strength} change perceived gender in {range} of "

@@ -165,7 +165,7 @@ def reading(
     limits : iterable of str
         Sentences that state what a score does not mean.
     method : tuple of (str, str)
-        Names of scores, with explanations of how they are computed.
+        Names of scores, each with an explanation of how the score is computed.
     source : str
         Text about the paper that the method follows.
     of : str
@@ -174,7 +174,7 @@ def reading(
     Returns
     -------
     Section
-        The guide, which terminals do not show.
+        The reading guide, which is not shown in terminals.
     """
     not_meant = Paragraph(lead=f"Limits of a {of}", items=(PERCEIVED, *limits, HOLDS))
     definitions = Details(
@@ -306,7 +306,7 @@ def reason_sentences(gaps: Iterable[MissingNote]) -> list[str]:
 
 
 def _reason_sentence(reason: str, names: Mapping[str, Sequence[str]]) -> str:
-    """Return a sentence that states a reason and lists images or labels missing for this reason."""
+    """Return a sentence that states a reason and lists the images or labels missing for it."""
     parts = []
     for sentence, places in names.items():
         if places:

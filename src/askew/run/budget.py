@@ -126,7 +126,7 @@ class Budget:
         return int((self.dollars - self.paid) / price + ROUNDING)
 
     def add_images(self, count: int, price: float | None) -> None:
-        """Record images that were generated at this price."""
+        """Record that images were generated at this price."""
         self.spent += count
         self.paid += count * (price or 0.0)
 

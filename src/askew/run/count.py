@@ -39,7 +39,7 @@ class CountingRun(Run):
     bounds
         Upper bounds on the amount of work that depends on earlier results, keyed by task.
     later_rounds
-        Maximum number of successive rounds whose work depends on the results of the previous round.
+        Maximum number of successive rounds that each depend on the results of the previous round.
     """
 
     def __init__(
@@ -314,8 +314,8 @@ def counted_run(
 ) -> Iterator[CountingRun]:
     """Open a run that counts the remaining work without doing it. It generates and writes nothing.
 
-    The maximum cost is computed from `price`, the price per image in dollars, and `call_price`, the
-    price in dollars per call to an instrument on a server.
+    The maximum cost is computed from `price` (dollars per image) and `call_price` (dollars per call
+    to an instrument on a server).
     """
     check_folder(folder, plan)
     with Store(store, create=False) as opened:

@@ -79,7 +79,7 @@ class Parts(Protocol[Part]):
         """Return the number of images that the part completes."""
 
     def is_complete(self, part: Part) -> bool:
-        """Use the part's results if another process has already stored these results.
+        """Use the part's results if another process has already stored them.
 
         Return whether this is so.
         """

@@ -52,7 +52,7 @@ class Batch:
 
 
 def make_batch(maker: Maker[W], wanted: Sequence[W]) -> Batch:
-    """Generate a batch of images, and return the images with details of this machine."""
+    """Generate a batch of images, and return the batch with details of this machine."""
     outputs = maker.make(wanted)
     machine = environment(provider_fact(maker, "device"))
     facts: dict[str, object] = {name: getattr(machine, name) for name in MACHINE}
@@ -111,7 +111,7 @@ class ImageParts(Generic[W]):
         return sum(request.key not in self._stored for request in part)
 
     def is_complete(self, part: Sequence[W]) -> bool:
-        """Check whether all images have been stored in the meantime; if so, use these images."""
+        """Check whether all images have meanwhile been stored, and use them if so."""
         held = self._store.pictures(request.key for request in part)
         complete = len(held) == len(part)
         if complete:
@@ -193,7 +193,7 @@ class QuestionParts:
         return len(pictures)
 
     def is_complete(self, part: QuestionGroup) -> bool:
-        """Check whether all answers have been stored in the meantime; if so, use these answers."""
+        """Check whether all answers have meanwhile been stored, and use them if so."""
         pictures, questions = part
         held = self._store.answers(self._fingerprint, _ids(pictures), questions)
         complete = len(held) == len(pictures) * len(questions)

@@ -201,7 +201,7 @@ class RecordingRun(CountingRun):
         return outcomes
 
     def _note_depths(self, requests: Sequence[PictureRequest]) -> None:
-        """Record how many further rounds are needed before these images can be generated."""
+        """Record the number of further rounds needed before these images can be generated."""
         for request in requests:
             sources = [getattr(request, entry.name) for entry in fields(request)]
             depths = [self._depths.get(item.id, 0) for item in sources if isinstance(item, Picture)]

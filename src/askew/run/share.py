@@ -194,7 +194,7 @@ def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) 
 
 
 class _Job:
-    """A job, which does its share of a run in a temporary folder."""
+    """A job that does its share of a run in a temporary folder."""
 
     def __init__(
         self,

@@ -134,9 +134,9 @@ def unfinished(
 ) -> list[Sequence[R]]:
     """Return the batches that contain at least one image that is not stored.
 
-    If the model is seeded, all images of such a batch are returned and generated again, so that the
-    same machine always produces the same bytes. If the model is not seeded, only the missing images
-    are returned.
+    If the model is seeded, all images in each of these batches are returned and generated again, so
+    that the same machine always produces the same bytes. If the model is not seeded, only the
+    missing images are returned.
     """
     batches = []
     for part in parts:

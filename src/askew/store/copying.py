@@ -178,7 +178,7 @@ def _batches(rows: Iterator[IndexRow]) -> Iterator[list[IndexRow]]:
 
 
 def _add_rows(store: Store, table: str, rows: Sequence[IndexRow], about: dict[str, object]) -> int:
-    """Add the rows whose primary keys are missing from a store, and return their number."""
+    """Add the rows whose primary keys are missing from a store, and return how many were added."""
     if not rows:
         return 0
     column, width = KEYS[table]

@@ -207,7 +207,7 @@ def _write_sums(folder: Path, sums: Mapping[str, str]) -> None:
 def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> None:
     """Write files. After a power failure, each file contains either the old or the new data.
 
-    askew first writes all files under temporary names and flushes these files to disk. Then askew
+    askew first writes all files under temporary names and flushes them to disk. Then askew
     moves each file to its final path. The temporary files are in the folder `incoming`. By default,
     `incoming` is the folder of the first file.
 

@@ -135,7 +135,7 @@ class SharedFile:
 
 
 _SHARED: dict[tuple[int, int] | None, SharedFile] = {}
-"""Lock files that this process has open, keyed by device number and inode number."""
+"""Lock files that are open in this process, keyed by device number and inode number."""
 
 _GUARD = threading.Lock()
 

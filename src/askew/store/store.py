@@ -366,7 +366,7 @@ class Store:
         return [stored[key] for key in keys]
 
     def _quarantine_damaged(self, keys: Iterable[str]) -> None:
-        """Move these images' files to quarantine if they are damaged."""
+        """Move the files of these images to quarantine if the files are damaged."""
         for row in self.index.rows("pictures", "key", keys):
             name, suffix = row[1:3]
             if name:
@@ -776,7 +776,7 @@ class Store:
         return len(damaged)
 
     def _forget_gone(self) -> int:
-        """Remove the index rows of images without a file, and return the number of these images.
+        """Remove the index rows of images without a file, and return how many were removed.
 
         If all image files are missing, the folder is probably not mounted, and no row is removed.
         """
