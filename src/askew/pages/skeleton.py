@@ -198,7 +198,7 @@ def meta(
     Parameters
     ----------
     head : Head
-        Findings of the run.
+        Findings of a run.
     models : sequence of Identity
         Models in the run; empty to use the model in `head`.
     images : str
@@ -247,7 +247,7 @@ def _image_count(sets: Sequence[PictureSet]) -> str:
 
 
 def picture_gaps(sets: Sequence[PictureSet]) -> list[MissingNote]:
-    """For each image set, return a note on its missing images."""
+    """Return a note on the missing images in each image set."""
     return [_picture_gap(image_set) for image_set in sets]
 
 
@@ -377,7 +377,7 @@ def provenance(head: Head) -> tuple[Block, ...]:
 
 
 def _instrument_facts(head: Head) -> list[Named]:
-    """Return the kind, name and fingerprint of each instrument."""
+    """Return the fingerprints of all instruments, each with the instrument's kind and name."""
     kinds = (
         ("vqa", head.instruments.vqa),
         ("embedder", head.instruments.embedder),

@@ -380,7 +380,7 @@ def set_label(name: str) -> str:
 
 
 def capital(text: str) -> str:
-    """Return a text with its first letter capitalized."""
+    """Return a text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 

@@ -35,7 +35,7 @@ class PilotForecast:
     Attributes
     ----------
     least, most
-        Smallest and largest of these sizes.
+        Smallest and largest size.
     expected
         Size if the instruments have the assumed accuracy.
     """

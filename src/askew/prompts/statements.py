@@ -186,10 +186,7 @@ def _precedes(parsed: ParsedPrompt, guess: NounPhrase, phrases: Sequence[NounPhr
 
 
 def _known_phrases(parsed: ParsedPrompt) -> list[NounPhrase]:
-    """Return the phrases with known nouns.
-
-    In a series of nouns, only the last noun forms a phrase.
-    """
+    """Return the phrases with known nouns. In a series of nouns, only the last noun counts."""
     phrases: list[NounPhrase] = []
     opening = parsed.frame_words()
     index = opening

@@ -61,7 +61,7 @@ def make_batch(maker: Maker[W], wanted: Sequence[W]) -> Batch:
 
 
 class ImageParts(Generic[W]):
-    """Work that generates missing images, divided into batches.
+    """Work on batches of images that are missing from the store.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def provider_fact(maker: object, name: str) -> str | None:
 
 
 class QuestionParts:
-    """Work that gets missing answers, divided into groups of images and questions.
+    """Work on groups of images and questions for which the store has no answers.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ def _readable(answer: Answer) -> Answer:
 
 
 class VectorParts:
-    """Work that computes missing vectors, divided into slices of images.
+    """Work on slices that contain at least one image without a stored vector.
 
     Parameters
     ----------

@@ -392,7 +392,7 @@ class Index:
         return [name for name in _ids(self.select(query, (*numbers, count))) if is_image_id(name)]
 
     def select(self, query: str, values: Sequence[object] = ()) -> list[IndexRow]:
-        """Return all rows that a query selects."""
+        """Return all rows of a query."""
         with faults(self.where, self.timeout):
             return self._connection.execute(query, values).fetchall()
 

@@ -29,7 +29,7 @@ def picture_key(
     revision, prompt, seed
         The model's revision, and the image's prompt and seed.
     settings
-        Model settings that affect the image.
+        The model settings that affect the image.
 
     Raises
     ------
