@@ -352,7 +352,7 @@ class RayCall(Generic[Item]):
         yield flight.item, reply.output
 
     def _bury(self, worker: Worker, error: RayActorError) -> Iterator[tuple[Item, Failure]]:
-        """Requeue a dead worker's items; yield a `Failure` for an item with too many deaths.
+        """Requeue a dead worker's items, but fail an item that killed too many workers.
 
         A worker's death is counted only for the item on which the worker was working.
         """

@@ -266,7 +266,7 @@ class MitigatedModel:
     settings
         The wrapped model's settings, and the fingerprint of the mitigations.
     watch
-        Function that returns a context manager, or None. The context is open while the pipeline
+        Function, if any, that returns a context manager. The context is open while the pipeline
         generates images. `watch` receives the pipeline and the requests with their original
         prompts.
     """
@@ -477,6 +477,6 @@ def wrap_model(model: Model | Collection, setting: str) -> Model:
 def requested_values(model: object, request: Request) -> Mapping[str, str]:
     """Return the values that a model's mitigations request for an image, keyed by axis.
 
-    A model without mitigations requests no values.
+    The mapping is empty if the model has no mitigations.
     """
     return model.requested_values(request) if isinstance(model, MitigatedModel) else {}

@@ -43,7 +43,7 @@ FLOAT_BYTES = 4
 """Number of bytes that a mitigation file uses for each component of a token."""
 
 NEAR = 0.8
-"""Cosine similarity of a learned text to the prompt. The loss penalizes lower values."""
+"""Cosine similarity between a learned text and the prompt; the loss penalizes lower values."""
 
 EQUAL = 1e-6
 """Distance below which two texts count as equal. The difference of equal texts has no direction."""
@@ -476,7 +476,7 @@ class _TokenLearner:
     def restore(self, state: bytes) -> bool:
         """Restore a saved state; return False if the state belongs to another computation.
 
-        If the method returns False, the learner must not be used any more.
+        If the method returns False, the learner must no longer be used.
         """
         import torch
 

@@ -41,7 +41,7 @@ MOST_EDIT_BYTES = 2**25
 """Maximum size of an edit request, in bytes. The request contains an image."""
 
 OWNER = "askew"
-"""Name that the list of models gives as the model's owner."""
+"""Owner of the model, as reported in the list of models."""
 
 
 @dataclass(frozen=True, slots=True)

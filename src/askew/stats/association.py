@@ -140,7 +140,7 @@ def standard_deviation(scores: ArrayLike, variant: Variant = "paper") -> Floats:
 
 
 def mad_max(k: int, variant: Variant = "paper") -> float:
-    """Return the maximum of `mad` for K scores in [0, 1].
+    """Return the maximum possible value of `mad` for K scores in [0, 1].
 
     MAD is largest if half of the scores are 1 and half are 0. With the variant "code", MAD is
     largest if only one score is above 0.

@@ -463,7 +463,7 @@ def _root_of_size(contrast: Estimate) -> tuple[float, float]:
 
 
 def _spread_max(measure: str, k: int, variant: Variant) -> float:
-    """Return the maximum of the spread for K scores in [0, 1]."""
+    """Return the maximum possible spread of K scores in [0, 1]."""
     if measure == "wasserstein":
         return 1.0
     maximum = mad_max(k, variant)

@@ -53,9 +53,9 @@ class AffectedAxis:
     initial : array, (m,)
         Number of baseline images that are labeled with each value.
     stated : sequence of array, (K, m)
-        An array for each candidate. Row k contains the label counts for images whose prompts state
-        value k of the candidate. Each column corresponds to a value of this axis. This axis may
-        itself be one of the candidates.
+        For each candidate, an array of label counts. Row k counts the labels of images whose
+        prompts state value k of the candidate. Each column corresponds to a value of this axis.
+        This axis may itself be one of the candidates.
     reference : array, (m,)
         Reference shares of the axis.
     distance : str
@@ -209,8 +209,8 @@ class EffectCounts:
     places : sequence of int
         Index of each candidate in the list of axes.
     shares : sequence of array, (K,)
-        An array for each candidate. Each array contains, for each value, the share of the
-        mitigation's prompts that state the value.
+        For each candidate, the shares of the mitigation's prompts that state each of the
+        candidate's values.
     weights : array, (axes,)
         Weight of each axis in means over all axes.
     """

@@ -211,11 +211,12 @@ class ConceptShift:
         )
 
     def _rare_end(self, level: float) -> float:
-        """Return the high end for sets that share fewer than `FEW` occurrences; 0 for other sets.
+        """Return a lower bound for the high end of the interval.
 
-        If the sets share so few occurrences, resampling cannot show how many more they could share.
-        So the high end comes from a Clopper-Pearson interval, in which each image of the smaller
-        set is a trial and each shared occurrence is a success.
+        If the sets share fewer than `FEW` occurrences, resampling cannot show how many more they
+        could share. The bound then comes from a Clopper-Pearson interval, in which each image of
+        the smaller set is a trial and each shared occurrence is a success. For other sets, the
+        bound is 0, so it has no effect.
         """
         mass = float(self.total.sum())
         unit = float(self.total.max())

@@ -44,10 +44,10 @@ def total_variation(p: ArrayLike, q: ArrayLike) -> Floats:
 def probability_values(p: ArrayLike, q: ArrayLike) -> Floats:
     """Compute the Wasserstein distance W1 between two sets of numbers: the shares of p and of q.
 
-    The distance is the mean of |sorted p - sorted q|. If q is uniform, it is the mean of |p_k -
-    1/K|, which lies in [0, 2 (K - 1) / K**2]. The distance ignores which value has which share, so
-    it can only measure the deviation from uniform shares. The function raises ValueError if q is
-    not uniform.
+    The distance is the mean of |sorted p - sorted q|. If q is uniform, the distance equals the mean
+    of |p_k - 1/K|, which lies in [0, 2 (K - 1) / K**2]. The distance ignores which value has which
+    share, so it can only measure the deviation from uniform shares. The function raises ValueError
+    if q is not uniform.
     """
     p, q = distributions(p, q)
     if not np.allclose(q, 1 / q.shape[-1]):

@@ -150,8 +150,8 @@ class ObservedDistances:
     Attributes
     ----------
     distances : array, (...)
-        Observed distances. If a distance is below a low quantile of fair samples, this quantile
-        replaces it.
+        Observed distances. A distance below a low quantile of the distances of fair samples is
+        replaced by this quantile.
     below_if_fair : array, (...)
         Share of fair samples whose distance is below the observed distance.
     """
@@ -310,7 +310,7 @@ def distance_intervals(
     fair : array, (..., draws)
         Distances of fair samples.
     sampler
-        Function that draws samples from other populations, as many as `fair` contains.
+        Function that draws, from any population, the same number of samples as `fair` contains.
     level
         Confidence level of the intervals, in (0, 1).
     """

@@ -106,12 +106,12 @@ def folded_normal_moments(mean: float) -> tuple[float, float]:
 
 
 def binomial_pmf(successes: ArrayLike, n: ArrayLike, share: ArrayLike) -> Floats:
-    """Return the probabilities of numbers of successes among n independent trials.
+    """For each given k, return the probability of k successes among n independent trials.
 
     Parameters
     ----------
     successes : array
-        Whole numbers. Numbers outside the range 0 to n have probability 0.
+        Whole numbers k. Numbers outside the range 0 to n have probability 0.
     n : array
         Numbers of trials.
     share : array
@@ -130,9 +130,9 @@ def binomial_pmf(successes: ArrayLike, n: ArrayLike, share: ArrayLike) -> Floats
 
 
 def binomial_cdf(successes: ArrayLike, n: ArrayLike, share: ArrayLike) -> Floats:
-    """Return the probabilities of at most the given numbers of successes.
+    """For each given k, return the probability of at most k successes among n independent trials.
 
-    The parameters are the same as in `binomial_pmf`, with numbers of successes between 0 and n.
+    The parameters are the same as in `binomial_pmf`, but each k must lie between 0 and n.
     """
     return np.asarray(special.bdtr(successes, np.asarray(n, dtype=np.int64), share))
 
@@ -146,18 +146,18 @@ def sign_test(successes: int, n: int) -> float:
 
 
 def hypergeometric_pmf(drawn: ArrayLike, total: int, marked: int, draws: int) -> Floats:
-    """Return the probabilities of numbers of marked items in a draw without replacement.
+    """For each given k, return the probability that a draw contains k marked items.
 
     Parameters
     ----------
     drawn : array
-        Possible numbers of marked items among the drawn items.
+        Whole numbers k of marked items among the drawn items.
     total
         Number of items.
     marked
         Number of marked items, from 0 to `total`.
     draws
-        Number of items that are drawn, from 0 to `total`.
+        Number of items that are drawn without replacement, from 0 to `total`.
     """
     k = np.asarray(drawn, dtype=float)
     logarithms = (

@@ -74,11 +74,11 @@ class ExchangeCounts:
         Number of pairs in which the images show two different values, in either order. Only the
         cells above the diagonal are used.
     rest : array, (K,)
-        For each value, total number of images without a partner in the two sets.
+        For each value, the total number of unpaired images across the two sets.
     sizes : tuple of int
         Number of images in the first set and in the second set.
     rest_of_first
-        Number of images without a partner in the first set.
+        Number of unpaired images in the first set.
     first : array, (K,)
         For each value, number of images in the first set.
     """

@@ -27,7 +27,7 @@ from askew.stats.distributions import chi2_isf
 from askew.stats.intervals import Floats, bootstrap_weights
 
 CLEAR_DIFFERENCE = 0.05
-"""A concept keeps its frequency in each set if the sets differ in it with p below this level."""
+"""p-value below which a concept's frequency clearly differs between counterfactual sets."""
 
 
 def mixture_means(sets: Sequence[Floats], n: int, draws: int, rng: Generator) -> Floats:

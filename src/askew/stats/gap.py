@@ -25,7 +25,7 @@ from askew.stats.intervals import (
 from askew.types import Estimate
 
 QUANTILE = 0.25
-"""Share of the variations, and of the images, that may be unmatched (alpha in the paper)."""
+"""Permitted share of variations, and of images, without a match (alpha in the paper)."""
 
 
 def unit_similarity(cosine: ArrayLike) -> Floats:

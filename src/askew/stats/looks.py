@@ -15,9 +15,9 @@ a sequential p is valid regardless of when and why sampling stops. For axes with
 probability is a sum over all sequences of labels. For other axes, it is simulated.
 
 When sampling stops, askew reports *repeated confidence intervals* (Jennison and Turnbull 1989, JRSS
-B 51, 305-361). The interval at each look has a raised confidence level, so that with the desired
-confidence, the intervals at all looks contain the model's true value. The error rates of the
-intervals grow with the number of images like the significance levels.
+B 51, 305-361). askew raises the confidence level of each interval. Together, the intervals at all
+looks then contain the model's true value with the desired probability. From look to look, the error
+rates of the intervals grow by the same factors as the significance levels.
 """
 
 from collections.abc import Sequence
@@ -134,7 +134,7 @@ def smallest_scaled_p(p_values: Sequence[float], sizes: Sequence[int]) -> float:
 
 
 def level_share(size: int, most: int) -> float:
-    """Return the ratio of the significance levels of a look at `size` and at `most` images."""
+    """Return the significance level at `size` images, divided by the level at `most` images."""
     return float((size / most) ** LEVEL_GROWTH)
 
 
@@ -144,8 +144,8 @@ def paired_sequential_p(p_values: Sequence[float], sizes: Sequence[int], values:
     The p-value at a look comes from random swaps of images between the sets (`stats.exchange`). The
     function models the p-values at all looks with cumulative sums of normal vectors, which have one
     component fewer than the axis has values. The p-value at a look is then a p-value for the
-    squared length of the sum. This is exact for many images. It is conservative for few images,
-    because their p-values can take only a few different levels.
+    squared length of the sum. This model is exact in the limit of many images. It is conservative
+    for few images, because their p-values can take only a few different values.
 
     Parameters
     ----------
@@ -190,7 +190,10 @@ def _law(
 
 @lru_cache(maxsize=4096)
 def _two_values_p(smallest: float, sizes: tuple[int, ...], reference: tuple[float, ...]) -> float:
-    """Sum the probabilities of all sequences of labels that reach so small a scaled p."""
+    """Return the probability that a scaled p is at most `smallest` at any look.
+
+    The probability is a sum over all possible sequences of labels.
+    """
     continuing = np.ones(1)
     before = 0
     reached = 0.0
@@ -207,14 +210,16 @@ def _two_values_p(smallest: float, sizes: tuple[int, ...], reference: tuple[floa
 
 @dataclass(frozen=True, slots=True)
 class TwoValues:
-    """Sets of n images on an axis with two values, by the number of images of the first value.
+    """All possible counts for n images on an axis with two values.
+
+    A count is the number of images that show the first value, from 0 to n.
 
     Attributes
     ----------
     probabilities : array, (n + 1,)
-        Probabilities of the sets if the model has the reference shares.
+        Probability of each count if the model has the reference shares.
     p_values : array, (n + 1,)
-        p-values of the sets.
+        p-value of each count.
     """
 
     probabilities: Floats
@@ -223,7 +228,7 @@ class TwoValues:
 
 @lru_cache(maxsize=1024)
 def _two_values(n: int, reference: tuple[float, ...]) -> TwoValues:
-    """Return the possible sets of n images on an axis with two values."""
+    """Return all possible counts for n images on an axis with two values."""
     first = np.arange(n + 1.0)
     counts = np.stack([first, n - first], axis=1)
     expected, law = _law(n, reference, None)
@@ -261,13 +266,16 @@ def _smallest_p_law(
 
 @lru_cache(maxsize=256)
 def _last_interval_error(sizes: tuple[int, ...], confidence: float) -> float:
-    """Return how often the interval at the last look may miss the true value."""
+    """Return the permitted probability that the interval at the last look misses the true value."""
     return float(np.quantile(_smallest_normal_p(sizes, 1), 1 - confidence))
 
 
 @lru_cache(maxsize=32)
 def _smallest_normal_p(sizes: tuple[int, ...], components: int) -> Floats:
-    """Simulate means of normal vectors, and return the sorted smallest scaled p of all looks."""
+    """Simulate means of normal vectors at all looks.
+
+    Return the smallest scaled p of each simulation, in ascending order.
+    """
     rng = np.random.default_rng(sizes)
     steps = np.diff(np.array([0, *sizes]))
     squared = np.zeros((10 * PATHS, len(sizes)))

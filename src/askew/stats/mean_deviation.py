@@ -1,4 +1,4 @@
-"""Test whether the mean deviation over several axes differs between sets with equal seeds.
+"""Test whether the mean deviation over several axes differs between sets with the same seeds.
 
 All axes are labeled in the same images, so their deviations are correlated. The standard error
 comes from bootstrap samples of the seeds. Each sample keeps the two images of a seed together, with

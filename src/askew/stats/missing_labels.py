@@ -16,7 +16,7 @@ from askew.stats.intervals import Floats, tail
 from askew.stats.shares import axis_counts, share_end
 
 WIDEST = 40.0
-"""Larger distances between the two bounds, in standard errors, are treated as this distance."""
+"""Maximum distance between the two bounds, in standard errors; larger ones are reduced to it."""
 
 
 def worst_case_intervals(

@@ -212,7 +212,12 @@ def over_prompts_test(
 def _clustered_p(
     prompts: PromptCounts, errors: ReadingErrors | None, reference_images: int | None
 ) -> float:
-    """Return Rao and Scott's p-value; 0 if prompts differ no more than independent images would."""
+    """Return the p-value of Rao and Scott's test, or 0 if the design effect is 1.
+
+    A design effect of 1 means that the shares vary no more between prompts than they would if all
+    images were independent. The p-value for independent images then applies. Because the caller
+    uses the larger of the two p-values, 0 has no effect.
+    """
     effect = prompts.design_effect(errors)
     if effect <= 1:
         return 0.0

@@ -22,7 +22,7 @@ Two images form a pair if they have the same key and are in different sets.
 
 @dataclass(frozen=True, slots=True)
 class PairedSets:
-    """Rows of two image sets, divided into pairs and rows without a partner.
+    """Rows of two image sets: rows that form pairs, and rows without a partner.
 
     The order of the images does not affect random draws.
 

@@ -15,7 +15,7 @@ from askew.stats.intervals import Floats, first_accepted, quantile, tail
 
 FURTHEST = 8.0  # standard errors beyond the observed pattern at which the search ends
 SpreadMeasure = Callable[[Floats], Floats]
-"""Function that computes the spread of K scores along the last axis; 0 if they are equal."""
+"""Function that computes the spread of K scores along the last axis; equal scores give 0."""
 
 
 def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float) -> float:
@@ -88,7 +88,11 @@ def _gathered(scores: Floats, median: float, t: ArrayLike) -> Floats:
 
 
 def _stretched(scores: Floats, outward: Floats, t: Floats) -> Floats:
-    """Scale the observed deviations by t if t <= 1. Beyond t = 1, move scores further apart."""
+    """Move the scores away from their mean.
+
+    Up to t = 1, the observed deviations from the mean are multiplied by t. Beyond t = 1, the scores
+    move further apart, in the directions and proportions that `outward` contains.
+    """
     mean = scores.mean()
     return np.asarray(
         mean + np.minimum(t, 1.0) * (scores - mean) + np.maximum(t - 1.0, 0.0) * outward

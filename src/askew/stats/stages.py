@@ -35,7 +35,7 @@ and saves a third of the labels.
 """
 
 ASSURANCE = 0.92
-"""Probability that a planned second stage reaches the half-width."""
+"""Probability with which a planned second stage must reach the half-width."""
 
 DRAWS = 400
 """Number of simulated second stages."""

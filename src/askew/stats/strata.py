@@ -98,9 +98,9 @@ class StratifiedLabels:
         Parameters
         ----------
         of_model
-            If True, the shares estimate the model's true shares, and the images are a sample from
-            the model. If False, the shares estimate the shares in these images, and the variance is
-            zero if all images are labeled.
+            If True, the variances are for estimates of the model's true shares, with these images
+            as a sample. If False, the variances are for estimates of the shares in these images,
+            and are zero if all images are labeled.
         """
         within, between = self._variance_parts(of_model=of_model)
         return np.asarray(within.sum(axis=-2) + between)
@@ -108,7 +108,7 @@ class StratifiedLabels:
     def _variance_parts(self, *, of_model: bool) -> tuple[Floats, Floats]:
         """Return the variances within strata (strata, values), and between strata (values,).
 
-        The variances between strata are 0 if the shares estimate the shares in these images.
+        If `of_model` is False, the variances between strata are 0.
         """
         shares = self.shares
         values = shares.shape[-1]
@@ -217,7 +217,7 @@ def half_widths(
 def smallest_sample(
     sizes: ArrayLike, shares: ArrayLike, half_width: float, level: float = 0.95
 ) -> NDArray[np.int64]:
-    """Return the minimum numbers of labels per stratum for intervals of a given half-width.
+    """Return, for each stratum, the minimum number of labels for intervals of a given half-width.
 
     The labels are divided among the strata as in Neyman (1934). The number of labels is
     proportional to the size of the stratum times the largest standard deviation of any value in the

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 MOST_SUBSETS = 5_000
-"""askew compares all subsets only if there are at most this many."""
+"""Maximum number of subsets for which askew compares all of them."""
 
 Cost = Callable[[tuple[int, ...]], float]
 
