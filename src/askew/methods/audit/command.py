@@ -18,7 +18,7 @@ MODEL_OPTIONS = {
     *shared.SettingOptions.__annotations__,
     *shared.MitigationOptions.__annotations__,
 }
-"""Options that choose or modify a model. These options may be combined with --compared-run."""
+"""Options that choose or modify a model. They can be combined with --compared-run."""
 
 
 class AuditOptions(

@@ -2,9 +2,9 @@
 
 With `--until decided --compared-run RUN`, askew runs the plan of the finished run on the new model.
 askew then adds images until the shares differ significantly between the two models. At each look,
-askew tests all pairs of images generated so far by swapping the two images of a pair
-(`stats.exchange`), as `askew compare` does. The p of an axis is the sequential p (`stats.looks`),
-and its intervals are wide enough for all looks. From the first look on, q is corrected over all
+askew tests all pairs of images generated so far. The test swaps the two images of a pair
+(`stats.exchange`), as in `askew compare`. The p of an axis is the sequential p (`stats.looks`), and
+the intervals are widened to account for all looks. From the first look on, q is corrected over all
 axes of all prompts.
 """
 

@@ -4,7 +4,7 @@ Verdicts need only the baseline images. Most images of an audit are counterfactu
 only TIBET's scores need. With `--counterfactuals significant`, they are generated only for axes on
 which the baseline images are biased. askew computes these verdicts only once, so the page shows the
 verdicts that selected the axes. The verdicts allow for labeling errors if the instruments report
-their error rates, or if people labeled the baseline images, too. The choice of axes depends on the
+their error rates, or if people also labeled the baseline images. The choice of axes depends on the
 labels of the baseline images. A test of the scores would use the same images, so it would add no
 evidence of bias. askew therefore omits this test (`without_tests`).
 """

@@ -112,7 +112,7 @@ def is_decided(
     Parameters
     ----------
     plan
-        Plan of the run, whose field `decide` may list axes.
+        Plan of the run. Its field `decide` can list axes.
     prompt
         The prompt.
     significant

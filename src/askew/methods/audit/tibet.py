@@ -158,7 +158,7 @@ def tibet(
         not computed.
     own_concepts
         True if the concepts of an axis come only from the answers about this axis. By default, the
-        concepts come from all answers and captions, as in the paper, so that the score of an axis
+        concepts come from all answers and captions, as in the paper. The score of an axis then also
         depends on the questions about other axes.
     """
     sets = [initial, *counterfactuals]

@@ -42,7 +42,7 @@ CHOSEN_BY_SHARES = (
 MOST_NAMED = 3
 """Maximum number of axes that the headline lists by name.
 
-If there are more axes, the headline states only how many more there are.
+For any further axes, the headline states only their number.
 """
 
 
@@ -294,7 +294,7 @@ def _all_places(tested: Sequence[SetShares], together: Sequence[SetShares]) -> s
 
 
 def _places_over_prompts(together: Sequence[SetShares], biased_count: int) -> str:
-    """Return a phrase that states where the pooled prompts are biased: the axis, or a count."""
+    """Return a phrase that states on which axis, or how often, the pooled prompts are biased."""
     if len(together) == 1:
         return f"on {perceived(together[0].axis)}"
     count = f"{biased_count} of {len(together):,}"
@@ -336,7 +336,7 @@ def _places(tested: Sequence[SetShares], biased_count: int) -> str:
 
 
 def stop_sentence(findings: AuditFindings) -> str:
-    """Return a sentence that states how many images each verdict needed; "" if it is fixed."""
+    """Return a sentence that states how many images each verdict needed; "" without `until`."""
     plan = findings.plan
     if not plan.until:
         return ""

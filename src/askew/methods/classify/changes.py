@@ -27,8 +27,8 @@ def sample_changes(
 ) -> SampleChanges:
     """Compute how each score changes with the number of noise samples.
 
-    Each change is between two successive numbers of noise samples. The last change is from the
-    smallest number to the largest.
+    Changes are computed between successive numbers of noise samples, and finally from the smallest
+    to the largest number.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from askew.types import Estimate
 Change = AccuracyOverSamples | AssociationOverSamples | DifferentialOverSamples
 
 MOST_LINES = 6
-"""Maximum number of groups in the line chart, which has as many colors."""
+"""Maximum number of groups in the line chart; each group needs a different color."""
 
 TITLE = "Change with the number of noise samples"
 
@@ -57,7 +57,7 @@ class ChangesView:
         return scores
 
     def blocks(self) -> Iterator[b.Block]:
-        """Yield the section's blocks; no blocks if the run has a single number of noise samples."""
+        """Yield the section's blocks; nothing if the run has only one number of noise samples."""
         change = self.section.change
         if not change.association:
             return

@@ -95,7 +95,7 @@ class AccuracyOverSamples:
 
 @record
 class SampleChanges:
-    """Changes in scores between successive numbers of noise samples, and from first to last.
+    """Changes in scores between successive numbers of noise samples, and over the full range.
 
     All parts are empty if a run uses only one number of noise samples.
     """

@@ -273,7 +273,7 @@ def _pair_row(pair: PairShare) -> b.IntervalRow:
 
 
 def _rate_row(entry: Association | Accuracy, rate: b.E, chance: b.ReferenceMark) -> b.IntervalRow:
-    """Return a chart row with a group's rate; the label is the number of noise samples."""
+    """Return a chart row with a group's rate, labeled with the number of noise samples."""
     return b.IntervalRow(
         label=w.plural(entry.samples, "sample"),
         score=_without_null(rate),

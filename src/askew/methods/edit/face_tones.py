@@ -155,7 +155,7 @@ class FaceSums:
         )
 
     def tone(self, weights: Floats) -> float | Missing:
-        """Return the ITA of the average face, weighting each input image."""
+        """Return the ITA of the average face, given a weight for each input image."""
         total = float(weights @ self.counts)
         if not total:
             return Missing("no_face", "no image has exactly one detected face")

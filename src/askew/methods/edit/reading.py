@@ -115,7 +115,7 @@ def _skin(
 def _images_by_source(
     group: EditedGroup, faces: Mapping[str, Face | Missing]
 ) -> list[list[LocatedFace]]:
-    """Return, for each input image, the image and its edits, with the landmarks of their faces."""
+    """Return a list per input image: the image and its edits, with the landmarks of their faces."""
     compared = []
     for source, *edits in zip(group.sources, *group.edits.values(), strict=True):
         if isinstance(source, Picture):

@@ -174,7 +174,8 @@ def over_prompts(entries: Sequence[EdgeOverPrompts], graphs: Sequence[Graph]) ->
     entries
         Summary of each pair over all prompts.
     graphs
-        Graphs of the single prompts. The chart shows their sensitivities behind the mean.
+        Graphs of the single prompts. Behind the mean of each pair, the chart shows the
+        sensitivities in these graphs.
     """
     rows = []
     for entry in associated_pairs(entries):

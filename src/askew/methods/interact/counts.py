@@ -229,7 +229,7 @@ def _uniform(values: int) -> tuple[float, ...]:
 
 
 def count_rows(table: Counts) -> tuple[CountRow, ...]:
-    """Convert a table to tuples of rows, as stored in results.json."""
+    """Convert a table to a tuple of rows, as stored in results.json."""
     return tuple(tuple(row) for row in table.tolist())
 
 

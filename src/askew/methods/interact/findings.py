@@ -15,7 +15,7 @@ from askew.parts.survey.shares import SetShares
 from askew.types import Estimate, Missing, Scale, record
 
 Effect = Literal["better", "worse", "changed"]
-"""Effect on a target axis: significantly closer to its reference, further from it, or neither."""
+"""Effect on a target axis: closer to its reference, further from it, or not determined."""
 
 CountRow = tuple[int, ...]
 
@@ -286,15 +286,15 @@ class EdgeOverPrompts:
 
 @record
 class ValidatedEdge:
-    """IS of a pair of axes, estimated from counterfactual prompts and measured with a mitigation.
+    """IS of a pair of axes: the estimated value, and the value measured with a mitigation.
 
     Attributes
     ----------
     source, target : str
         The axes of the pair.
     estimated, measured : E
-        IS from counterfactual prompts (Eq. 4), and from images in which `source` is mitigated (Eq.
-        8).
+        `estimated` is the IS computed from counterfactual prompts (Eq. 4). `measured` is the IS
+        computed from images in which `source` is mitigated (Eq. 8).
     """
 
     source: str

@@ -5,8 +5,8 @@ For every ordered pair of axes, including an axis with itself, this module answe
 
 1. Does the target axis depend on the source axis? This is decided by Pearson's chi-squared test on
    a table with one row per counterfactual set and one column per answer (section 3.3).
-2. Does the target come closer to its reference if the source is uniform? Intersectional Sensitivity
-   measures by how much (section 3.4, `askew.stats.sensitivity`).
+2. Does the target come closer to its reference if the source is made uniform? Intersectional
+   Sensitivity measures how much closer it comes (section 3.4, `askew.stats.sensitivity`).
 
 `edges` tests and measures all pairs, `graphs` summarizes the pairs of each prompt, and
 `over_prompts` summarizes each pair over several prompts. Sensitivities are corrected for known
@@ -468,8 +468,8 @@ def _recorded(counts: GraphCounts) -> RecordedCounts:
 def over_prompts(graphs: Sequence[Graph], level: float) -> tuple[EdgeOverPrompts, ...]:
     """Summarize every pair of different axes over the graphs of single prompts.
 
-    The paper instead sums the counts over all prompts (Eq. 9-11), so that effects in opposite
-    directions cancel out. The images of different prompts are independent.
+    The paper instead sums the counts over all prompts (Eq. 9-11), so effects in opposite directions
+    cancel out. The images of different prompts are independent.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class InteractionPlan(Plan):
     least_sensitivity : float
         Value that |IS| must exceed for a pair to be an edge in the graph of all prompts together.
     no_error_correction : bool
-        True if the instrument's known labeling errors are not to be corrected.
+        True to leave the instrument's known labeling errors uncorrected.
     mitigated : mapping of str to str
         For each axis, the model in which the axis is mitigated, or the folder of a finished run.
     mitigated_args : mapping of str to setting

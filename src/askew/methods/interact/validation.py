@@ -397,5 +397,5 @@ def _unchanged(
 
 
 def _drawn(sets: ArrayLike, shares: Floats, rng: np.random.Generator) -> Counts:
-    """Draw as many answers per set as were observed."""
+    """Draw the same number of answers for each set as were observed."""
     return rng.multinomial(np.atleast_2d(sets).sum(axis=-1), shares)

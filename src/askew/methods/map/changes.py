@@ -198,7 +198,7 @@ def _paired(
 ) -> E:
     """Return the mean difference in IoU between images with the same seed.
 
-    The result states the reason if the difference is missing.
+    If the difference is missing, the result is a Missing with the reason.
     """
     if isinstance(difference, Missing):
         return difference

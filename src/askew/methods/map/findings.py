@@ -22,7 +22,7 @@ from askew.types import Estimate, Missing, record
 MIDDLE = "mid"
 """Middle block of a UNet, between the down blocks and the up blocks.
 
-As in OVAM, this block is left out of the sum over layers and of mBIoU.
+As in OVAM, this block is excluded from the sum over layers and from mBIoU.
 """
 
 UNTESTED = {
@@ -47,7 +47,7 @@ class MapFile:
 
 @record
 class ConceptPair:
-    """Overlap of the mask of a concept `a` with the mask of a word `b` of the prompt (Eq. 4-6).
+    """Overlap between the masks of a concept `a` and of a word `b` in the prompt (Eq. 4-6).
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ class Gradient:
     prompt, model : str
         Prompt and model that were used to generate the images.
     b : str
-        Word of the prompt.
+        Word in the prompt.
     cosines : mapping of str to float
         For each concept, the cosine similarity between its text embedding and the text embedding of
         `b`.
@@ -195,7 +195,7 @@ class MaskAccuracy:
     mask_accuracy : Estimate or Missing
         Share of the ground-truth mask's area that the mask covers.
     complement_accuracy : Estimate or Missing
-        Share of the remaining area that the mask leaves out.
+        Share of the area outside the ground-truth mask that the mask leaves out.
     """
 
     prompt: str

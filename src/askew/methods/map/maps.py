@@ -1,4 +1,4 @@
-"""Attention maps of a concept and a word of the prompt, and the overlap between their masks.
+"""Attention maps of a concept and a word in the prompt, and the overlap between their masks.
 
 Equation numbers refer to Chakraborty et al., "BiasMap: Can Cross-Attention Uncover Hidden Social
 Biases?".
@@ -26,7 +26,7 @@ ROUNDING = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class PairMaps:
-    """Attention maps of a concept and a word of the prompt, for the same images.
+    """Attention maps of a concept and a word in the prompt, for the same images.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ PROFESSIONS = tuple(
 """Professions in tables 3 to 6 of the paper."""
 
 AXES: Mapping[str, str] = {"race": "ethnicity", "sex": "gender"}
-"""Names of the axes of concepts, for concepts that have a different name from their axis."""
+"""Name of the axis of each concept, for concepts that are named differently from their axis."""
 
 DEFAULT_IMAGES = 24
 
@@ -200,7 +200,7 @@ def _check_request(
 def _prompt_words(
     prompts: Sequence[str], against: str | None, professions: Sequence[str] | bool
 ) -> list[tuple[str, str]]:
-    """Return pairs of a prompt and its word; raise UsageError if there is no prompt."""
+    """Return (prompt, word) pairs; raise UsageError if there are no prompts."""
     names = PROFESSIONS if professions is True else tuple(professions or ())
     prompt_words = [(prompt, str(against)) for prompt in prompts]
     prompt_words += [(profession_prompt(name), name) for name in names]
@@ -227,7 +227,7 @@ def _masks_digest(folder: Path, words: Sequence[str]) -> str:
 
 
 def axes_of(concepts: Sequence[str]) -> dict[str, str]:
-    """Return each concept's axis in the catalog, such as ethnicity for race, if it has one."""
+    """Return the catalog's axis for each concept that has one, such as ethnicity for race."""
     axes = {}
     for concept in concepts:
         try:

@@ -15,7 +15,7 @@ Labels = Mapping[str, Sequence[object]]
 
 @dataclass(frozen=True, slots=True)
 class PromptEvidence:
-    """Images, and counts of details, that explain the score of a prompt.
+    """Images and counts of details that explain a prompt's score.
 
     Attributes
     ----------
@@ -26,8 +26,8 @@ class PromptEvidence:
         of an axis.
     shows
         For each variation, the number of the prompt's images that show all of its details, and the
-        number of all variations' images that show them. Variations without labeled details have no
-        entry.
+        number of images of all variations that show them. Variations without labeled details have
+        no entry.
     """
 
     pictures: tuple[Outcome, ...]
@@ -73,7 +73,7 @@ def count_details(
     -------
     dict of str to pair of int
         For each variation, the number of the prompt's images that show its details, and the number
-        of all variations' images that show them. Variations whose values the instrument cannot
+        of images of all variations that show them. Variations whose values the instrument cannot
         label are omitted.
     """
     vqa = objective.reader.name

@@ -28,9 +28,9 @@ class ExplainedPrompt(ExtensibleRecord):
         variation per value.
     missed_visual_concepts
         Variations whose details the images leave out. If `is_read`, no image shows all details of
-        these variations. They are sorted by the number of variations' images that show their
-        details, largest number first. If not `is_read`, these are the variations least similar to
-        the images, although the images may still show them.
+        these variations. They are sorted by how many images of all variations show their details,
+        in decreasing order. If not `is_read`, these are the variations least similar to the images,
+        although the images may still show them.
     is_read
         True if an instrument labeled the details of the variations.
     missed_pictures

@@ -405,8 +405,8 @@ class Miner:
     def prefetch(self, prompts: Sequence[str], seed: int) -> None:
         """Generate and measure the images of several prompts at once.
 
-        Afterwards, all images, answers and embeddings that the objective needs for these prompts
-        exist.
+        Afterwards, the objective can score these prompts without further images, answers or
+        embeddings.
         """
         pictures = self._measured_images(prompts, seed)
         if self.plan.objective == EQ1_CORRECTED:

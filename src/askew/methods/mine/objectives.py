@@ -40,8 +40,8 @@ SEARCH_DRAWS = 200
 def enough(count: int) -> int:
     """Return how many of `count` planned images or variations must exist for a score.
 
-    Fewer images or variations would lower the score, so that a search would favor prompts whose
-    images are blocked or whose variations could not be written.
+    Fewer images or variations would lower the score. A search would then favor prompts whose images
+    are blocked or whose variations could not be written.
     """
     return math.ceil(0.8 * count)
 
@@ -216,7 +216,7 @@ class BiasObjective(Objective):
     is_unit
         True if similarities are (1 + cosine) / 2.
     one_each
-        Function that returns one image per text, keyed by text.
+        Function that takes texts and returns one image of each text, keyed by text.
     corrected
         True if the loss is the score minus its mean under the null.
     """

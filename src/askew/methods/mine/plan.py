@@ -24,7 +24,7 @@ PEOPLE = "people"
 UNDECIDING = CONNECTION_SETTINGS | {"budget"}
 """Settings for a language model's server and its costs.
 
-These settings may differ when a run is resumed.
+A run can be resumed with different values of these settings.
 """
 
 
@@ -118,8 +118,8 @@ class MinePlan(ScoredPlan):
     selection
         Rule that selects prompts: by the measured score, or by a score predicted from the words.
     eval_images
-        Number of held-out images per best prompt if the objective is skew. If `until` is set, the
-        maximum number.
+        Number of held-out images per best prompt if the objective is skew. If `until` is set, this
+        is the maximum number.
     until : "decided" or None
         "decided" adds held-out images to each best prompt until its bias is significant.
     top

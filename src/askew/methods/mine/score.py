@@ -98,7 +98,7 @@ def known_errors(readings: Iterable[ObjectiveReading | Missing]) -> Errors:
 def _with_sequential_shares(
     best: Sequence[f.BestPrompt], searches: Sequence[Search], scoring: Scoring, most: int
 ) -> tuple[f.BestPrompt, ...]:
-    """Return the best prompts with their shares, and with p and intervals adjusted for looks."""
+    """Return the best prompts with shares whose p and intervals are adjusted for all looks."""
     sequential = {}
     for search in searches:
         for candidate in search.best:
@@ -329,8 +329,8 @@ def _explained_alignment(
 def _missed_variations(reading: Alignment, shows: Mapping[str, tuple[int, int]]) -> list[str]:
     """Return the variations that no image shows; without labels, the least similar variations.
 
-    If there are labels, the variations are sorted by the number of variations' images that show
-    their details, largest number first.
+    If there are labels, the variations are sorted by how many images of all variations show their
+    details, in decreasing order.
     """
     if not shows:
         places = worst(reading.similarity, "variations", reading.quantile)

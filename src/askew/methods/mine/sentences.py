@@ -54,7 +54,7 @@ def _answer_skew(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[s
 
 
 def stop_sentences(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[str]:
-    """Return sentences about how many held-out images the verdicts needed; empty if it is fixed.
+    """Return sentences about how many held-out images the verdicts needed; empty without `until`.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def _negated(estimate: Estimate) -> Estimate:
 
 
 def terms(plan: ScoredPlan) -> list[skeleton.Named]:
-    """Return the terms that a page about scored prompts uses, with their meanings."""
+    """Return the terms used on a page about scored prompts, with their definitions."""
     if plan.objective == SKEW:
         axes = w.listing([w.perceived(axis) for axis in plan.axes])
         return [

@@ -71,7 +71,7 @@ def search_work(plan: MinePlan, model: Model) -> Work:
 
 
 def questions_on_axes(axes: Sequence[str], pictures: int) -> int:
-    """Return the number of questions: for each image, one about persons and all about the axes."""
+    """Return the number of questions about persons (one per image) and about the axes."""
     return pictures * (1 + sum(len(find_axis(name).questions) for name in axes))
 
 

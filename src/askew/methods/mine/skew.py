@@ -123,8 +123,8 @@ class SkewReading:
     def loss(self) -> float | Missing:
         """Return minus the largest skew.
 
-        An axis on which the prompt states a value has skew 0, so that a search gains nothing from
-        such prompts.
+        An axis on which the prompt states a value has skew 0, so a search gains nothing from such a
+        prompt.
         """
         deviations = list(self.deviations().values())
         if self.stated:

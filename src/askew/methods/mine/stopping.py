@@ -3,9 +3,8 @@
 In a search by skew, askew first measures 8 held-out images of each best prompt. If the bias of a
 prompt is not significant yet, askew adds images until the next look (`stats.looks`), and repeats
 this until the prompt has the maximum number of images. From the first look on, q is corrected over
-all best prompts of all searches, so that a later look never revokes a verdict. The images in the
-search determine the axis that is tested for each prompt, so held-out images do not affect this
-choice.
+all best prompts of all searches, so a later look never revokes a verdict. The images in the search
+determine the axis that is tested for each prompt, so held-out images do not affect this choice.
 """
 
 from collections.abc import Mapping

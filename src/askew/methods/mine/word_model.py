@@ -270,7 +270,7 @@ def word_effects(
 
 
 def _distance_from_0(change: Estimate | Missing) -> float:
-    """Return the distance of a change's interval from 0; negative if 0 is in the interval."""
+    """Return the distance between a change's interval and 0; negative if 0 is inside it."""
     if isinstance(change, Missing) or change.low is None or change.high is None:
         return -1.0
     return max(change.low, -change.high)

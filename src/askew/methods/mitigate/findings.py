@@ -154,8 +154,8 @@ class AxisChoice:
     axes : tuple of str
         The chosen axes.
     compared : int
-        Number of compared subsets. 0 if there were too many subsets to compare, so that the greedy
-        rule chose the axes.
+        Number of compared subsets. 0 if there were too many subsets to compare; in this case, the
+        greedy rule chose the axes.
     unmitigated : Estimate
         Predicted mean deviation of all axes if no axis is mitigated.
     predicted : Estimate
@@ -301,7 +301,7 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
 
     @property
     def mitigation(self) -> Mitigation:
-        """Mitigation by the first technique. This mitigation can be applied to a model."""
+        """Mitigation by the first technique, ready to be applied to a model."""
         return mitigation.load_mitigation(self.file())
 
     def extra_files(self) -> Mapping[str, bytes]:

@@ -465,7 +465,7 @@ def _learned_tokens(
 
 
 def _unknown(workshop: _Workshop, images: Callable[[PromptPlan], int]) -> Work:
-    """Return the work to generate `images(prompt)` images per prompt from texts not known yet."""
+    """Return the work for `images(prompt)` images per prompt, from texts that are not known yet."""
     work = Work()
     for prompt in workshop.plan.prompts:
         work += workshop.reader.unmade(workshop.model, prompt, images(prompt))

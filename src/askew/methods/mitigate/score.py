@@ -43,7 +43,8 @@ ONE_VALUE = "on one of the axes, all images have the same label before or after 
 FEWEST_IMAGES = 5
 """Minimum number of images per value before mitigation.
 
-With fewer images, V is not computed from the odds ratios before and the shares after mitigation.
+With fewer images, askew does not compute V from the odds ratios before mitigation and the shares
+after it.
 """
 
 
@@ -343,7 +344,7 @@ def _pair(
     after: EvaluationSet,
     scoring: Scoring,
 ) -> PairChange | None:
-    """Return the change in association between two axes; None if a set lacks labels on both."""
+    """Return the change in association between two axes; None if a set has no usable image."""
     first, second = axes
     combined_values = list(product(first.values, second.values))
     try:
@@ -388,7 +389,7 @@ def _varies(table: NDArray[np.float64]) -> bool:
 
 
 def _association_is_known(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
-    """Check whether each value that occurs after mitigation is frequent enough before it."""
+    """Check whether values that occur after mitigation are frequent enough before mitigation."""
     for side in (0, 1):
         shown_after = after.sum(axis=side) > 0
         if not (before.sum(axis=side)[shown_after] >= FEWEST_IMAGES).all():
@@ -431,7 +432,7 @@ class Similarity:
 
 
 def _by_vectors(before: EvaluationSet, after: EvaluationSet, scoring: Scoring) -> Similarity:
-    """Compare image embeddings before and after mitigation, for seeds with images in both sets."""
+    """Compare the image embeddings of seeds that have images before and after mitigation."""
     places = sorted(after.vectors.keys() & before.vectors.keys())
     if len(places) < 2 or before.text is None:
         return Similarity(nearness=None, quality=None)
