@@ -124,7 +124,7 @@ def encode_by_pipeline(pipe: Any, text: str) -> EncodedText:
 def encode_rows(
     pipe: Any, text: str, length: int | None = None, clip_skip: int | None = None
 ) -> EncodedText:
-    """Encode a text in the same way as transformers with joint attention.
+    """Encode a text in the same way as pipelines whose transformer uses joint attention.
 
     The rows of SD3 come from CLIP, then from T5. The rows of Flux, Chroma, AuraFlow and Bria come
     from T5. The rows of Qwen-Image, Ovis-Image and FLUX.2 klein come from Qwen, which also receives

@@ -281,7 +281,7 @@ _ENDINGS = (
     ("er", "e"),
     ("est", "e"),
 )
-"""WordNet's detachment rules, as pairs of endings: of an inflected form, and of its base form."""
+"""WordNet's detachment rules: pairs of an inflected form's ending and its base form's ending."""
 
 
 @lru_cache(maxsize=65536)

@@ -242,7 +242,7 @@ def likeliest_options(
 
 
 def _lengths(paths: Sequence[Paths]) -> Rows:
-    """Return the number of tokens in each option, including its end.
+    """Return the number of tokens in each option, counting the end of the answer as one token.
 
     The shape is (rows, options).
     """

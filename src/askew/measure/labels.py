@@ -114,7 +114,7 @@ class LabelVQA:
         return digest_of(content)
 
     def _labels_of_raters(self) -> Iterator[tuple[str, str, list[str]]]:
-        """Yield an image's id, an axis and all raters' labels, for axes with several raters."""
+        """Yield image id, axis and raters' labels, for each image and axis with several raters."""
         for digest, by_axis in self._ratings_by_id.items():
             for axis in self._raters:
                 yield digest, axis, [_content_of(label) for label in by_axis[axis]]

@@ -75,7 +75,7 @@ class DlibLandmarks:
 
 
 def no_single_face(faces: Sequence[object]) -> Missing:
-    """Return the reason why an image has no landmarks if it does not show exactly one face."""
+    """Return the reason why an image with no face or several faces has no landmarks."""
     if faces:
         return Missing("several_people", f"{len(faces)} faces found")
     return Missing("no_face")

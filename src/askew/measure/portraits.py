@@ -133,7 +133,7 @@ class SkinChange:
     Attributes
     ----------
     before, after
-        Skin tone inside each image's mask: the individual typology angle (ITA), in degrees.
+        Skin tone inside the mask of each image, as the individual typology angle (ITA) in degrees.
     coverage_before, coverage_after
         Share of each image that its mask covers.
     lightness

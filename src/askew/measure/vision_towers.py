@@ -1,8 +1,8 @@
 """Vision towers of VQA models. A tower runs once per image, for all questions about the image.
 
 Most models that generate text from images accept the outputs of their vision tower in place of the
-pixels. BLIP does not. So during a call, askew replaces BLIP's tower with a function that returns
-previously computed outputs.
+pixels. BLIP does not. Therefore, during a call, askew replaces BLIP's tower with a function that
+returns previously computed outputs.
 """
 
 import inspect

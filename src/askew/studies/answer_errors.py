@@ -144,8 +144,8 @@ class Ranking:
         1 for each simulation in which the axis with the largest MAD stays the same, and 0 for the
         others.
     correlation : array, (runs,)
-        Spearman's correlation between the MAD of the axes before and after the errors; NaN if there
-        are fewer than three axes.
+        Spearman's correlation between the axes' MAD values before the errors and their MAD values
+        after the errors; NaN if there are fewer than three axes.
     """
 
     largest_kept: Floats
@@ -153,7 +153,7 @@ class Ranking:
 
 
 def ranking(changes: Sequence[SimulatedAxis], variant: Variant) -> Ranking | None:
-    """Compare MAD's ranking of the axes before and after errors; None if there are fewer than two.
+    """Return the changes in the ranking of axes by MAD; None if there are fewer than two axes.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def answered_sets(
     sets
         Image sets: the baseline set, followed by the counterfactual sets.
     axes
-        Axes from whose answers concepts are extracted.
+        The axes. Concepts are extracted from the answers about these axes.
     scoring
         Instrument whose answers are encoded, and variant of the scores.
     own_concepts
@@ -215,7 +215,10 @@ def answered_sets(
 
 
 def _codes(rows: Sequence[Sequence[str]], choices: Sequence[Sequence[str]]) -> Codes:
-    """Return an array (images, questions) of each answer's index among its question's choices."""
+    """Return the index of each answer among the choices for its question.
+
+    The shape is (images, questions).
+    """
     codes = np.zeros((len(rows), len(choices)), dtype=np.int64)
     for question, answers in enumerate(choices):
         place = {answer: code for code, answer in enumerate(answers)}

@@ -336,7 +336,7 @@ def _first_reason(
     other: InteractionFindings,
     difference: Callable[[GraphAxis, GraphAxis], str | None],
 ) -> str | None:
-    """Apply `difference` to the axes of the shared prompts, and return the first reason."""
+    """Return the first reason that `difference` finds on an axis of a shared prompt, if any."""
     for prompt in shared_prompts({"first": first, "other": other}):
         other_axes = {axis.name: axis for axis in other.graph(prompt).axes}
         for axis in first.graph(prompt).axes:
@@ -348,10 +348,11 @@ def _first_reason(
 
 
 def _label_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
-    """Describe how an axis's values differ between two runs; None if the values can be compared.
+    """Return the reason why an axis's values cannot be compared between two runs; None if they can.
 
     If an axis has no counterfactual prompts in one of the runs, the axis appears only as a target
-    in the compared pairs. The counterfactual prompts of such an axis may differ between the runs.
+    in the compared pairs. The runs can then be compared even if this axis's counterfactual prompts
+    differ between them.
     """
     both_open = axis.open and other.open
     both_changed = axis.counterfactuals and other.counterfactuals
@@ -362,7 +363,7 @@ def _label_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
 
 
 def _deviation_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
-    """Describe why an axis's deviations cannot be compared between two runs; None if they can."""
+    """Return the reason why an axis's deviations cannot be compared; None if they can."""
     if axis.open or other.open:
         return None
     if axis.distance != other.distance or not np.allclose(axis.reference, other.reference):

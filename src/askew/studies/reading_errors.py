@@ -98,7 +98,8 @@ class ErrorRate:
     largest_kept : E
         Share of simulations in which the axis with the largest MAD stays the same.
     rank_correlation : E
-        Mean of Spearman's correlation between the MAD of a prompt's axes before and after the errors.
+        Mean of Spearman's correlation between the MAD values of a prompt's axes before the errors
+        and their MAD values after the errors.
     """
 
     errors: Errors
@@ -308,7 +309,11 @@ def changes_by_rate(
 def _scored_units(
     prompt: PromptPlan, sets: Sequence[ObservedSet], plan: AuditPlan
 ) -> list[ScoredUnit]:
-    """Return one unit with the sets of all axes, or one unit per axis for separate concepts."""
+    """Return the units of a prompt.
+
+    If the plan extracts the concepts of all axes together, there is only one unit. If it extracts
+    the concepts of each axis separately, there is a unit for each axis.
+    """
     axes = [axis.axis() for axis in prompt.axes]
     if plan.concepts == "all":
         return [_scored_unit(sets, axes, plan)]
@@ -316,7 +321,7 @@ def _scored_units(
 
 
 def _scored_unit(sets: Sequence[ObservedSet], axes: Sequence[Axis], plan: AuditPlan) -> ScoredUnit:
-    """Combine the given sets and the names of each axis's counterfactual sets into one unit."""
+    """Return one unit with the encoded answers and the names of each axis's counterfactual sets."""
     scoring = Scoring.of(plan, captioner_of(plan.vqa))
     names = {}
     for axis in axes:

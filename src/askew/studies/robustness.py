@@ -358,7 +358,7 @@ def _simulations(
 
 
 def _known_values(simulations: Sequence[Changes], name: str, averaged: bool) -> list[float]:
-    """Return a measure's known values over a prompt's simulations, or only their mean."""
+    """Return a measure's known values in a prompt's simulations; if `averaged`, only their mean."""
     known = [changes[name] for changes in simulations if np.isfinite(changes[name])]
     if known and averaged:
         return [float(np.mean(known))]

@@ -167,7 +167,7 @@ def _named_tasks(
 
 
 def _place(output: PathOption, folders: Sequence[Path], runs: Iterable[ComparedResult]) -> Path:
-    """Return the folder to which a comparison is written; by default, next to the first run."""
+    """Return the folder for a comparison's files; by default, a folder next to the first run."""
     digest = sha256(" ".join(run.plan.hash for run in runs).encode())[:8]
     return Path(output) if output else folders[0].absolute().parent / f"comparison-{digest}"
 

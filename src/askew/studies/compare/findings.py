@@ -22,7 +22,7 @@ RUN_DISTANCE = "run_distance"
 """Name of the score that measures the distance between the shares of two runs."""
 
 ALL_PROMPTS = "all prompts together"
-"""Text that replaces the prompt of a difference over all prompts."""
+"""Text that is shown in place of a prompt if a difference covers all prompts."""
 
 SET_SCORES = ("share", "distance", RUN_DISTANCE)
 """Scores that describe an image set. Scores that are not listed describe an axis."""
@@ -118,7 +118,7 @@ class ScoreDifference:
 def scored(
     entries: Iterable[ScoreDifference], score: str | None = None
 ) -> Iterator[LocatedEstimate]:
-    """Yield each measured difference and the names that identify it, such as "model": "B minus A".
+    """Yield each measured difference, with the fields that identify it, such as model "B minus A".
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class AxisDifference:
 
     @property
     def size(self) -> float:
-        """Absolute difference in the share or bias, as a share of its maximum; -1 if unknown."""
+        """Absolute difference in the share or bias, relative to its maximum; -1 if it is unknown."""
         for entry in (self.share, self.bias):
             if entry and isinstance(entry.difference, Estimate):
                 return abs(entry.difference.value) / (entry.difference.max or 1.0)

@@ -150,7 +150,7 @@ def _brief(difference: AxisDifference) -> str:
 
 
 def _verdict(difference: AxisDifference, tests: int) -> str:
-    """Describe the result of the test of whether the runs differ on an axis."""
+    """Describe the result of the test for a difference between the runs on an axis."""
     test = difference.test.difference if difference.test else None
     if not isinstance(test, Estimate):
         return "not tested"

@@ -24,8 +24,9 @@ SetsByPrompt = Mapping[str, Sequence[ObservedSet]]
 class _Labels:
     """Both runs' label counts on an axis of an image set.
 
-    `before` and `after` are the numbers of images that show each value, in the first run and in the
-    second run. `unlabeled` is the total number of images without a label in the two runs.
+    `before` contains the number of images that show each value in the first run, and `after`
+    contains these numbers for the second run. `unlabeled` is the total number of images without a
+    label in the two runs.
     """
 
     set: str
@@ -36,7 +37,7 @@ class _Labels:
 
     @property
     def kind(self) -> tuple[str, str, tuple[str, ...], str]:
-        """Set, axis, values and scale. Label counts that agree in all four are added."""
+        """Set, axis, values and scale. Counts are added up only if all four are equal."""
         return self.set, self.axis.name, self.axis.values, self.axis.scale
 
     @property

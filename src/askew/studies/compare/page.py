@@ -184,7 +184,7 @@ class ComparisonView:
         return {name: run_scores(run.findings) for name, run in self.comparison.runs.items()}
 
     def run_score(self, run: str, entry: ScoreDifference) -> Estimate | None:
-        """Return the score of a run from which a difference was computed; None if unknown."""
+        """Return a run's score that was used to compute a difference; None if it is unknown."""
         if entry.of_runs:
             return entry.of_runs[entry.runs.index(run)]
         return self._run_scores[run].get(score_key(entry))
@@ -239,7 +239,7 @@ class ComparisonView:
         return survey.folded(caption, groups, "Axis", most, "Shares with smaller differences")
 
     def _groups(self, place: Place, axis: str) -> Iterator[b.ValueGroup]:
-        """Yield each run's shares on an axis of an image set, from its first instrument's labels.
+        """Yield each run's shares on an axis of an image set, as labeled by the first instrument.
 
         The groups omit the runs' own verdicts, because the comparison has a separate family of
         tests.
@@ -362,7 +362,7 @@ class ComparisonView:
         )
 
     def _find(self, pair: RunPair, place: Place, axis: str) -> AxisDifference | None:
-        """Return the difference between two runs on an axis of a set, or None if not compared."""
+        """Return the difference between two runs on an axis of a set; None if there is none."""
         for difference in self.by_pair[pair]:
             if difference.place == place and difference.axis == axis:
                 return difference

@@ -254,7 +254,7 @@ def _q_values_of_set(
 
 
 def _p_values(entries: Mapping[int, ScoreDifference], score_name: str) -> dict[int, float]:
-    """Return the p-values of a score's differences, keyed by the position of the entry."""
+    """Return the p-value of each difference in a score, keyed by the position of its entry."""
     estimates = {
         place: entry.difference
         for place, entry in entries.items()
@@ -430,7 +430,7 @@ class _PromptPair:
     def _share_entries(
         self, set_name: str, axis: AxisPlan, instrument: str, paired: PairedSets, missing: int
     ) -> Iterator[ScoreDifference]:
-        """Yield the differences on an axis between the two runs' labeled images of a set."""
+        """Yield the differences between two runs on an axis, from their labeled images of a set."""
         scoring = self.scoring
         names = (self.prompt.text, set_name, axis.name, instrument)
         for place, value in enumerate(axis.values):

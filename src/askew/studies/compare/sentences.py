@@ -61,7 +61,7 @@ def comparison_sentences(
     main_pair
         The pair that the sentences describe.
     run_score
-        Function that returns the score of a run from which a difference was computed.
+        Function that returns a run's score that was used to compute a difference.
     """
     claim, evidence = pair_sentences(main_pair, by_pair[main_pair], run_score)
     if len(by_pair) == 1:
@@ -98,7 +98,7 @@ def pair_sentences(
     differences
         Differences between the two runs, in the order of `axis_differences`.
     run_score
-        Function that returns the score of a run from which a difference was computed.
+        Function that returns a run's score that was used to compute a difference.
     """
     first, second = (shorten(name, 60) for name in pair)
     known = [difference for difference in differences if difference.size >= 0]
@@ -199,7 +199,7 @@ def axis_sentence(difference: AxisDifference, a: str, b: str, run_score: RunScor
     a, b
         Names of the first and the second run.
     run_score
-        Function that returns the score of a run from which a difference was computed.
+        Function that returns a run's score that was used to compute a difference.
     """
     if difference.size < 0:
         return f"{b} minus {a}: not measured – {_why_missing(difference)}."
@@ -243,7 +243,7 @@ def _shares_with_instrument(differences: Sequence[AxisDifference]) -> str:
 
 
 def _direction(difference: AxisDifference) -> str:
-    """Return "less" or "more" if the second run is significantly less or more biased, or ""."""
+    """Return "less" or "more" if the second run's bias differs significantly; "" if it does not."""
     bias = difference.bias.difference if difference.bias else None
     if not isinstance(bias, Estimate) or not is_significant(bias):
         return ""
@@ -261,7 +261,7 @@ def _evidence(difference: AxisDifference, run_score: RunScore, with_bias: bool =
     difference
         Summary of how two runs differ on the axis.
     run_score
-        Function that returns the score of a run from which a difference was computed.
+        Function that returns a run's score that was used to compute a difference.
     with_bias
         If False, the difference in bias is included only if no share is known.
     """

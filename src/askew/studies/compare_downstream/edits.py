@@ -130,9 +130,10 @@ class EditedImages:
         return cls(pictures=pictures, labels=_stored_labels(run, axes, sorted(ids)))
 
     def changes(self, group: str, words: Sequence[str], strength: float, axis: str) -> ImageRows:
-        """Return 1 for each edit that changed the label, 0 if it did not, and NaN if unlabeled.
+        """Return numbers that state which edits changed the label.
 
-        The rows are input images, and the columns are words of the edit prompts.
+        The rows are input images, and the columns are words of the edit prompts. A number is 1 if
+        the edit changed the label, 0 if it did not, and NaN if a label is missing.
         """
         labels = self.labels.get(axis, {})
         sources = self.pictures[group, None, None]

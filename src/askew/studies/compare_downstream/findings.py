@@ -45,7 +45,7 @@ class TaskDifference:
     runs
         Names of the first and the second run.
     pairs
-        Number of input images that both runs share; 0 if their images are independent sets.
+        Number of input images that both runs share; 0 if the runs are compared as independent sets.
     of_runs
         The score in the first run and in the second run.
     difference

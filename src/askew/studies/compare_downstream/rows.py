@@ -56,7 +56,7 @@ class MatchedRows:
     first, second
         Rows of the first and the second run.
     pairs
-        Number of images that both runs share; 0 if the rows are independent.
+        Number of images by which the rows are paired; 0 if the rows of the runs are independent.
     """
 
     first: Floats
@@ -65,7 +65,7 @@ class MatchedRows:
 
     @classmethod
     def of(cls, first: ImageRows, second: ImageRows) -> Self:
-        """Pair the rows by image if one run's input images include all those of the other run."""
+        """Pair the rows by image if the input images of one run include those of the other run."""
         common = [key for key in first.keys if key in set(second.keys)]
         if common and len(common) == min(len(first.keys), len(second.keys)):
             return cls(

@@ -43,7 +43,7 @@ class Design:
     Attributes
     ----------
     axes : tuple of AxisDesign
-        Axes, grouped by reference shares.
+        The axes. Axes that have the same reference shares form one axis design.
     prompts : int
         Number of prompts.
     tests : int
@@ -75,16 +75,16 @@ class Design:
 def design_of_values(
     values: Sequence[int], reference: Sequence[float], axes: int, prompts: int, kind: TestKind
 ) -> Design:
-    """Return a design of unnamed axes with the given numbers of values.
+    """Return a design of axes that have a number of values but no names.
 
     Parameters
     ----------
     values
-        Number of values of each axis design. The design contains one axis design per number.
+        Number of values of each axis design. The design contains an axis design for each number.
     reference
         Reference shares of the values. Empty for equal shares.
     axes, prompts
-        Numbers of axes and prompts.
+        Number of axes, and number of prompts.
     kind
         Kind of the tests.
 

@@ -48,8 +48,8 @@ class PowerQuestion:
         Deviations from the reference. The tuple is empty if askew computes the deviations or uses
         the default deviations.
     powers : tuple of float
-        Probabilities of a significant result, from which askew computes numbers of images or
-        deviations.
+        Probabilities of a significant result, for which askew computes the required number of
+        images or the detectable deviation.
     images : tuple of int
         Numbers of images per prompt. Empty if askew computes them.
     """
@@ -59,7 +59,7 @@ class PowerQuestion:
     images: tuple[int, ...]
 
     def rows(self, design: Design) -> list[PowerRow]:
-        """Return the rows for a design, sorted by axis, then by the given quantities."""
+        """Return the rows for a design, sorted by axis, then by the specified quantities."""
         return [row for axis in design.axes for row in self._rows_of(axis, design)]
 
     def _rows_of(self, axis: AxisDesign, design: Design) -> Iterator[PowerRow]:

@@ -31,7 +31,7 @@ from askew.types import Missing, record
 
 @record
 class RoundPrompt:
-    """A prompt in a round, with its largest skew over the axes.
+    """A prompt in a round, with its skew on the axis where the skew is largest.
 
     `skew` is None if the images cannot be labeled. `is_kept` is True if the prompt remains after
     the round.
@@ -81,7 +81,7 @@ class FoundPrompts:
 
 
 def plan_rounds(plan: RankPlan) -> tuple[HalvingRound, ...]:
-    """Return the numbers of prompts and images in each round of successive halving."""
+    """Return the number of prompts and of images per prompt in each round of halving."""
     return halving_rounds(len(plan.prompts), plan.find, plan.images)
 
 

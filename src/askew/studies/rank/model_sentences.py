@@ -53,7 +53,7 @@ def _of_axis(findings: RankFindings, means: Sequence[ModelMean]) -> list[str]:
 
 
 def _other_models(findings: RankFindings, largest: ModelMean) -> tuple[list[str], list[str]]:
-    """Split the other models by whether they are significantly less biased than a given model."""
+    """Return the models that are significantly less biased than `largest`, and the other models."""
     less_biased: list[str] = []
     uncertain: list[str] = []
     for entry in findings.differences:

@@ -174,7 +174,7 @@ def _rounds(findings: RankFindings) -> Iterator[b.Block]:
 
 
 def _dropped(number: int, entry: RankRound) -> b.Details:
-    """Return a collapsed table of the prompts that a round dropped and their skews."""
+    """Return a collapsed table that lists the prompts that a round dropped, with their skews."""
     rows = []
     for prompt in entry.prompts:
         if not prompt.is_kept:
@@ -254,7 +254,7 @@ def _agreement_sentence(findings: RankFindings, agreement: Agreement) -> str:
 
 
 def _series(findings: RankFindings) -> dict[str, int]:
-    """Return the index of the color that represents each model."""
+    """Return the index of each model's color, keyed by the model's name."""
     return {model.name: number for number, model in enumerate(findings.models)}
 
 
@@ -384,7 +384,10 @@ def _prompt_group(axis: str, search: str | None, with_axis: bool) -> str:
 
 
 def _agreement(findings: RankFindings) -> Iterator[b.Block]:
-    """Yield a chart of correlations with the table, and a plot of image versus table shares."""
+    """Yield a chart of correlations with the table, and a plot of shares.
+
+    The plot compares the shares in the images with the shares in the table.
+    """
     if not findings.agreement:
         return
     value = findings.plan.value

@@ -150,7 +150,7 @@ class RankPlan(ScoredPlan):
         return looks(self.eval_images)[0] if self.until else self.eval_images
 
     def share(self, prompt: str) -> float | None:
-        """Return the share that the table contains for a prompt; None if there is no such share."""
+        """Return the table's share for a prompt; None if no name in the table fits the prompt."""
         padded = f" {prompt.lower()} "
         names = [name for name in self.table if f" {name.lower()} " in padded]
         return self.table[max(names, key=len)] if names else None

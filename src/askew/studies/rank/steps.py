@@ -62,7 +62,7 @@ class RankedPrompt(ExplainedPrompt):
     score
         Score of the prompt.
     share
-        Share that the table contains for the prompt; None if it contains no such share.
+        The table's share for the prompt; None if no name in the table fits the prompt.
     """
 
     model: str
@@ -100,7 +100,7 @@ class ModelMean:
     model, axis
         The model and the axis. The axis is "" with the objective eq1.
     mined_for
-        Search over whose prompts the mean is taken; None for all prompts.
+        Search whose prompts the mean covers; None if the mean covers all prompts.
     mean
         Mean size of bias. With the objective eq1, it is the negated mean score.
     """
@@ -176,7 +176,7 @@ class RankGathered(GatheredData):
     Attributes
     ----------
     models
-        Models, with the names that they have in the plan.
+        Models, with their names in the plan.
     read
         Measurements and evidence, keyed by model and prompt.
     vectors
@@ -473,7 +473,7 @@ Sizes = Mapping[str, Mapping[str, MeasuredSize | None]]
 def _prompt_groups(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> list[tuple[str, str | None]]:
     """Return pairs of an axis and a search. The search None stands for the prompts of all searches.
 
-    The pairs include single searches only if there are several searches.
+    If there are several searches, each axis is also paired with each search.
     """
     searches: list[str | None] = list(dict.fromkeys(plan.mined_for.values()))
     groups = [None, *searches] if len(searches) > 1 else [None]
@@ -481,7 +481,10 @@ def _prompt_groups(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> list[tuple
 
 
 def _sizes(plan: RankPlan, ranked: Sequence[RankedPrompt], axis: str, search: str | None) -> Sizes:
-    """Return each prompt's bias size on an axis; if a search is given, only for its prompts."""
+    """Return the bias sizes of a search's prompts on an axis.
+
+    If the search is None, return the bias sizes of all prompts.
+    """
     sizes: dict[str, dict[str, MeasuredSize | None]] = {model.name: {} for model in plan.models}
     for prompt in ranked:
         if prompt.axis == axis and search in (None, plan.mined_for.get(prompt.prompt)):
@@ -535,7 +538,7 @@ def _differences(
 def _paired(
     first: Mapping[str, MeasuredSize | None], second: Mapping[str, MeasuredSize | None]
 ) -> list[MeasuredSize | None]:
-    """Return the difference for each shared prompt, or None if either model has no score."""
+    """Return the difference for each shared prompt; None for a prompt that lacks a score."""
     differences: list[MeasuredSize | None] = []
     for prompt, size in second.items():
         if prompt in first:

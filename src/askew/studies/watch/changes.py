@@ -119,7 +119,7 @@ def clearest_change(
     values
         Values of the axis.
     tables
-        For each prompt, an array of shape (values, values) with numbers of image pairs. Rows are
+        For each prompt, an array of shape (values, values) that counts image pairs. Rows are
         labels at the first checkpoint; columns are labels at the later checkpoint.
     """
     tested = dict(tables)
