@@ -41,7 +41,7 @@ def choose_device(name: str = AUTO) -> torch.device:
 
 
 def _has_number(kind: str, number: str) -> bool:
-    """Check whether the machine can have a device of this kind and number."""
+    """Check whether the number is valid for this kind of device on this machine."""
     return number.isdigit() and (kind != "cuda" or int(number) < hardware().gpus)
 
 

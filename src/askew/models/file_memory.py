@@ -1,4 +1,4 @@
-"""Keep digests of image files (in the store), and opened collections (during one command).
+"""Remember digests of image files across commands, and opened collections within a command.
 
 Reading 100,000 files takes much longer than querying their size, times and inode numbers. If these
 values are unchanged for a file, askew uses the file's remembered digest. askew does not remember

@@ -305,7 +305,7 @@ def _several_prompts(contents: FolderContents, pooled: Sequence[Path]) -> str:
 
 
 def _names_of_groups(pictures: Sequence[Path]) -> list[str]:
-    """Return the prefixes of the file names, up to the first digit, if these may be prompt names.
+    """Return the prefixes of the file names, up to the first digit, if they look like prompt names.
 
     The list is empty if there is only one prefix, or if any prefix is too short or belongs to only
     one image.

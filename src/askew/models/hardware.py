@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from askew.models.facts import remembered_facts
 
 KEY = "hardware of workers"
-"""Key under which a run stores a description of these devices."""
+"""Key under which a run stores a description of the devices of its machines."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class Places:
     manifest_folder
         Folder of the collection's manifest.
     outside
-        True if the collection may also read files outside these folders.
+        True if the collection is also allowed to read files outside these folders.
     pictures
         Image files in the folder; askew searches these files by name.
     """

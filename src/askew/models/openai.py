@@ -211,7 +211,7 @@ class HostedEditor:
     def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
         """Check that the server can apply the requested strengths.
 
-        The server checks the size itself.
+        The server checks the size.
 
         Raises
         ------

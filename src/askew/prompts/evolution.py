@@ -196,7 +196,7 @@ def evolve(
 def _drawn_parents(
     evaluated: Sequence[Candidate], count: int, prediction: LossPrediction
 ) -> list[tuple[Candidate, Expected | None]]:
-    """Select parents by Thompson sampling; return each parent with the draw that selected it.
+    """Select parents by Thompson sampling; return pairs of a parent and the draw that selected it.
 
     Each parent is the prompt with the lowest expected loss in its draw, among the prompts that are
     not selected yet.

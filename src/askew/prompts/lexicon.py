@@ -533,7 +533,7 @@ _ADJECTIVE = 0.35
 _AXES = 2.0
 """Average number of axes whose values a sufficiently long random prompt states."""
 _AXES_WITHOUT_PHRASES = 1.5
-"""Average number of axes whose values a random prompt states if few phrases suit its subject."""
+"""Average number of axes whose values a random prompt states if few phrases fit its subject."""
 
 
 def invent(topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:

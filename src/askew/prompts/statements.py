@@ -61,7 +61,9 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
-    """A noun with the words before it. All positions are word indices in the prompt.
+    """A noun and the words that precede it in its phrase.
+
+    All positions are word indices in the prompt.
 
     Attributes
     ----------
@@ -295,7 +297,7 @@ def _is_modifier(parsed: ParsedPrompt, index: int) -> bool:
 
 
 def _guessed_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
-    """Return the first words after the frame as a noun phrase; None if they cannot form one."""
+    """Return the first words after the frame as a noun phrase; None if only function words follow."""
     small_words = DETERMINERS | FUNCTION_WORDS
     start = parsed.frame_words()
     while parsed.lower(start) in small_words:
@@ -494,7 +496,7 @@ def _place_statements(parsed: ParsedPrompt, entry: CatalogueAxis) -> Iterator[St
 def _matches(
     text: str, entry: CatalogueAxis, *, before: bool, start: int, end: int
 ) -> Iterator[Statement]:
-    """Yield the values stated between two positions by words that precede or follow a noun."""
+    """Yield statements of values by words before or after a noun, from `start` to `end`."""
     values = list(entry.synonyms)
     for match in _pattern(entry.axis.name, before).finditer(text, start, end):
         number = int((match.lastgroup or "v0")[1:])

@@ -216,7 +216,7 @@ def _occupation_names() -> dict[str, str]:
 
 
 def _options(attribute: str, value: str) -> list[tuple[str, str]]:
-    """Return each wording for a value, with its position before or after the word for the person.
+    """Return pairs (position, wording) for a value; the position is relative to the person.
 
     Wordings that askew understands but never writes are omitted.
     """

@@ -209,8 +209,9 @@ def factors(occupation: str | None) -> list[tuple[str, tuple[str, ...], Array]]:
     Returns
     -------
     list of tuple
-        An attribute, its parents, and an array of log-weights. The array's last dimension indexes
-        the attribute's values, and the other dimensions index the parents' values.
+        For each attribute: its name, the names of its parents, and an array of log-weights. The
+        array's last dimension indexes the attribute's values, and the other dimensions index the
+        parents' values.
     """
     share = female_share(occupation)
     work = OCCUPATIONS.get(occupation or "")

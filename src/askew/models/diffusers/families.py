@@ -179,7 +179,7 @@ def _needed_parameters(call: Parameters) -> list[str]:
 
 
 def _reason_of_channels(repository: Repository) -> str:
-    """Return the reason why a UNet needs an input image (inpainting, for example); "" for none."""
+    """Return the reason why a UNet needs an input image, as for inpainting; "" if it does not."""
     channels = repository.config("unet").get("in_channels")
     latents = repository.config("vae").get("latent_channels")
     if channels is None or latents is None or channels == latents:

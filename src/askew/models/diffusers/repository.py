@@ -138,7 +138,7 @@ class Repository:
     def fetch(self, variant: str = "") -> Path:
         """Download the weights if they are missing, and return the folder of the pipeline.
 
-        For a single file, return the folder of the configurations.
+        For a single file, this is the folder that contains the configurations.
 
         Raises
         ------

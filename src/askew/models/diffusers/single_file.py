@@ -42,8 +42,8 @@ def find(name: str, path: Path, revision: str | None, config: str) -> Pretrained
     Returns
     -------
     Pretrained
-        The configurations, together with the name of the file. The identity depends on the file and
-        on the configurations.
+        The configurations, together with the name of the file. The identity depends on the
+        file and on the configurations.
 
     Raises
     ------

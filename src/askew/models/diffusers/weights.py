@@ -69,7 +69,7 @@ def weights_header(file: Path) -> Mapping[str, Mapping[str, Any]]:
 
 
 def find_weight(files: Iterable[Path], ending: str) -> torch.Tensor | None:
-    """Read the first weight whose name ends with a given suffix; None if no file contains one.
+    """Read the first weight whose name ends with a given suffix; None if there is no such weight.
 
     Raises
     ------
