@@ -64,8 +64,8 @@ def package_versions() -> Mapping[str, str]:
 def threads() -> int:
     """Return the number of threads that numeric code uses.
 
-    If PyTorch is loaded, the result is PyTorch's number of threads. If not, the result is
-    OMP_NUM_THREADS if set, or else the number of CPUs.
+    If PyTorch is loaded, the result is PyTorch's number of threads. Otherwise, the result is
+    OMP_NUM_THREADS if it is set, or else the number of CPUs.
     """
     torch = sys.modules.get("torch")
     if torch is not None:

@@ -113,7 +113,7 @@ class Instruments:
     Attributes
     ----------
     vqa, embedder, llm
-        The instruments of each kind.
+        Fingerprints of the VQA models, the embedders and the language models.
     objective
         User-defined function that a search optimized.
     """
@@ -368,7 +368,7 @@ def written(findings: object, kind: Any = None) -> bytes:
     findings
         The findings.
     kind
-        Type of the findings, if the findings are not a record.
+        Type of the findings; only needed if the findings are not a record.
 
     Raises
     ------

@@ -246,7 +246,7 @@ def with_references(prompts: Sequence[PromptPlan], names: Iterable[str]) -> list
     Raises
     ------
     UsageError
-        If a reference has no shares for any of these prompts and axes.
+        If a reference contains shares for none of these prompts and axes.
     """
     references = [reference(name) for name in names if name != UNIFORM]
     for given in references:
@@ -256,7 +256,7 @@ def with_references(prompts: Sequence[PromptPlan], names: Iterable[str]) -> list
 
 
 def _check_used(given: Reference, prompts: Sequence[PromptPlan]) -> None:
-    """Raise UsageError if a reference has no shares for any of the prompts and axes."""
+    """Raise UsageError if a reference contains shares for none of the prompts and axes."""
     axes = {}
     for prompt in prompts:
         for axis in prompt.closed:

@@ -16,10 +16,10 @@ from askew.people.records import PREFER_NOT, SPECIAL_ANSWERS, Item, RaterRecord
 from askew.store.keys import derived_seed
 
 ITEMS_PER_CHECK = 12
-"""Number of items per attention check."""
+"""Number of a rater's items for which one attention check is added."""
 
 ITEMS_PER_REPEAT = 20
-"""Number of items per repeated item."""
+"""Number of a rater's items for which one of them is repeated."""
 
 CHECK_QUESTION = "This question checks whether you read the questions. Please choose “{}”."
 COPIES = 4
@@ -122,7 +122,8 @@ class ExtraItems:
         items
             Items of the study.
         suffix
-            Text at the end of the checks' ids, which distinguishes them from earlier checks.
+            Text at the end of the ids of the checks, which distinguishes these ids from those of
+            earlier checks.
         """
         first: dict[str | None, Item] = {}
         for item in items:

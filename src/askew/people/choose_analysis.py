@@ -68,7 +68,7 @@ def _is_side(choices: NDArray[np.int64], sides: Sequence[int]) -> Floats:
     choices : array, (raters, pairs)
         Index of the option that each rater chose for each pair.
     sides : sequence of int, (pairs,)
-        For each pair, the index of the side that counts as 1.
+        For each pair, the index of the side whose choice counts as 1.
     """
     has_side = (choices == SIDES.index(FIRST)) | (choices == SIDES.index(SECOND))
     return np.where(has_side, choices == np.array(sides, dtype=np.int64), np.nan)

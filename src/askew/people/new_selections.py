@@ -212,7 +212,7 @@ def _item(
 def concept_lists(
     sources: Sequence[SourceRun], rng: np.random.Generator
 ) -> list[tuple[FrameEntry, tuple[str, ...]]]:
-    """Return, for each image set of the runs, a list of concepts and the ids of the images.
+    """Return a list of concepts, and the ids of the images, for each image set of the runs.
 
     The first five concepts are those that the instrument named most often for the image set. The
     other concepts were not named for this set (TIBET, appendix 13.3).

@@ -96,7 +96,7 @@ def sample_axis(
     precision
         Target half-width of the confidence intervals for the shares in the run's images.
     images
-        Number of images to label if `precision` is None; None for all images.
+        Number of images to label; None for all images. Not used if `precision` is given.
     level
         Confidence level of the intervals.
     """

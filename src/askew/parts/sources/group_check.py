@@ -33,7 +33,7 @@ EXTRA_FACTOR = 2
 """Maximum number of extra images per group, as a multiple of the number of requested images."""
 
 APPEARANCE_AXES = ("gender", "age", "ethnicity", "body_type", "disability")
-"""Axes on which images are labeled if a group's name states one of the axis's values."""
+"""Axes on which images are labeled if the name of a group states a value of the axis."""
 
 ADDITIONAL = ""
 """Key under which `axis_values` returns the answers to the last additional question."""
@@ -116,7 +116,7 @@ def axis_values(
     pictures: Sequence[Outcome],
     also: Callable[[VQA], Sequence[Question]] = lambda vqa: (),
 ) -> LabelsByAxis:
-    """Label all images; for each axis, use the first instrument that labels any image.
+    """Label all images; for each axis, use the first instrument that labels at least one image.
 
     Parameters
     ----------

@@ -192,7 +192,7 @@ def planned_sources(groups: NamesOption, fields: Mapping[str, object]) -> Planne
 def paper_settings(
     model: str, settings: Mapping[str, Setting], given: Mapping[str, Setting]
 ) -> dict[str, Setting]:
-    """Return the paper's settings if the model is Stable Diffusion 1 or 2, as in the paper.
+    """Return the paper's settings if the model is Stable Diffusion 1 or 2.
 
     Other models use the settings recommended by their developers, or the defaults of their
     pipelines.

@@ -168,7 +168,7 @@ def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
 
 
 def cuts_prompts(model: Model) -> bool:
-    """Check whether a model's unknown words are words that it cuts off the end of prompts."""
+    """Check whether a model ignores words because it cuts off the end of long prompts."""
     return bool(getattr(model, "cuts_prompts", False))
 
 

@@ -157,7 +157,7 @@ def axis_answers(axes: Sequence[Axis], row: Sequence[Answer]) -> dict[str, Answe
 def tally_missing(answers: Iterable[object]) -> dict[MissingReason, int]:
     """Count the missing answers for each reason, in alphabetical order of the reasons.
 
-    Repeated images are not counted, because their answers exist.
+    Repeated images are not counted, because the answers about the first copy apply to them.
     """
     missing = [answer for answer in answers if isinstance(answer, Missing)]
     reasons = Counter(answer.reason for answer in missing if not is_copy(answer))

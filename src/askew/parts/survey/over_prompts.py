@@ -152,7 +152,7 @@ def _prompt_counts(entries: Sequence[SetShares]) -> PromptCounts:
 
 
 def _reference_images(entries: Iterable[SetShares]) -> int | None:
-    """Return the number of images used to compute the references; None if they are exact."""
+    """Return the number of images behind the references; None if all references are exact."""
     known = [entry.reference_images for entry in entries if entry.reference_images is not None]
     return sum(known) if known else None
 

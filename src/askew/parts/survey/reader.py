@@ -97,7 +97,7 @@ class SurveyReader:
     person: bool = False
 
     def questions(self, prompt: PromptPlan, instrument: str) -> list[Question]:
-        """Return the questions about a prompt's axes, then about a caption, then about a person."""
+        """Return the questions about a prompt's axes, then the questions on caption and person."""
         questions = [question for axis in prompt.axes for question in axis.axis().questions]
         if instrument == self.captioner:
             questions.append(CAPTION)
