@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from askew.errors import RunError, UsageError
 from askew.store.entries import read_bytes
@@ -239,12 +239,12 @@ def _write_parts(parts: Sequence[Path], contents: Sequence[bytes]) -> None:
                 file = stack.enter_context(part.open("wb"))
                 file.write(data)
                 file.flush()
-                files.append(file)
+                files.append(file.fileno())
             _flush(files)
 
 
-def _flush(files: Sequence[BinaryIO]) -> None:
-    """Flush open files to disk."""
+def _flush(files: Sequence[int]) -> None:
+    """Flush open files, given by their descriptors, to disk."""
     if len(files) == 1:
         os.fsync(files[0])
         return
