@@ -1066,7 +1066,7 @@ class Page:
     kicker : str
         The command, such as "askew audit".
     title : str
-        Title of the page: the prompt, or the things that were compared.
+        Title of the page: the prompt, or the items that were compared.
     answer : str
         The headline, which states the main result in a sentence with numbers.
     meta : str

@@ -41,7 +41,7 @@ from askew.types import Estimate, Missing
 HEIGHT = 300
 TOP = 14
 BOTTOM = 44
-"""Heights of a plot area, its top margin and its bottom margin, in pixels."""
+"""Height of a plot area, and heights of its top and bottom margins, in pixels."""
 
 SIDE = 320
 """Height of a square plot area, in pixels."""
@@ -49,7 +49,7 @@ SIDE = 320
 NARROW = 290
 WIDE = 880
 LETTER = 6.8
-"""Widths, in pixels, of a plot area on narrow and wide screens, and of a character.
+"""Widths in pixels of a plot area (on narrow and on wide screens) and of a character.
 
 These widths determine how many labels fit.
 """
@@ -216,7 +216,7 @@ def chart(
 
 
 def lines(block: LineChart) -> Markup:
-    """Return a line chart, with intervals for each series and the values expected by chance.
+    """Return a line chart that shows each series with intervals, and the values expected by chance.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ def _line(plane: ValuePlane, line: LineSeries, shift: float) -> Markup:
 
 
 def _chance(plane: ValuePlane, line: LineSeries, place: int) -> Markup:
-    """Draw the values expected by chance as a gray band (first series) or as a dotted line."""
+    """Draw the values expected by chance: a gray band for the first series, dotted lines for others."""
     parts: list[Markup] = []
     if plane.y.low < 0:
         return NOTHING

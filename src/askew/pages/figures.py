@@ -217,7 +217,7 @@ def _draw_value(panel: Axes, position: int, value: ValueShare, color: str) -> No
 
 
 def _draw_changes(panel: Axes, chart: ChangeChart) -> None:
-    """Draw a row for each score, with a ring (before) and a dot with its interval (after)."""
+    """Draw a row for each score: a ring before the change, and a dot with an interval after it."""
     rows = chart.rows[:ROWS]
     for position, row in enumerate(rows):
         _draw_change(panel, position, row)

@@ -141,7 +141,7 @@ def _matrix_cell(cell: MatrixCell | None, column: str, ids: Ids, images: QueryLi
 
 
 def images_link(text: str, query: ImageQuery | None, images: QueryLink) -> Markup | None:
-    """Return a link from a text to the images it is about; None if the page has no list of images."""
+    """Return a link from a text to the images it describes; None if the page has no image list."""
     address = images(query)
     if address is None or query is None:
         return None

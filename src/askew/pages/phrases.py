@@ -28,8 +28,8 @@ class Phrase:
 _ONE_SET: Mapping[str, Phrase] = {
     "observed_share": Phrase(
         text="{share} {how} {value} ({count} of {n})",
-        condition="always, for each image set and axis; the text states the value that exceeds "
-        "its reference share the most",
+        condition="always, for each image set and axis; the text states the value whose share "
+        "exceeds its reference share the most",
     ),
     "over_representation": Phrase(
         text="{value} over-represented",

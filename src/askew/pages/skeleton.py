@@ -277,7 +277,8 @@ def missing_section(gaps: Sequence[MissingNote], sentences: Sequence[str] = ()) 
     Returns
     -------
     Section
-        Section with the sentences and a table of all missing data; empty if nothing is missing.
+        Section that contains the sentences and a table of all missing data; empty if nothing is
+        missing.
     """
     excluded = "Missing images and labels are excluded from all counts. A missing label never counts as a value."
     rows = tuple(_gap_row(gap) for gap in gaps if sum(gap.missing.values()))

@@ -15,7 +15,7 @@ from askew.pages.blocks import CodeBlock, Content, Details, Page, Paragraph, Sec
 from askew.pages.plain import PlainBlock, plain
 
 ROWS = 24
-"""Maximum number of rows in a table; a note states the number of omitted rows."""
+"""Maximum number of rows in a table; a note states how many rows are omitted."""
 
 WARNINGS = 12
 """Maximum number of warnings to show."""

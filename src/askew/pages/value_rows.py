@@ -71,7 +71,7 @@ def deviation(group: ValueGroup, value: ValueShare) -> Deviation:
 
 
 def interval(value: ValueShare) -> tuple[float, float] | None:
-    """Return the interval of a share, limited to [0, 1], or None if it has no interval."""
+    """Return the interval of a share, clipped to [0, 1]; None if the share has no interval."""
     if not isinstance(value.share, Estimate):
         return None
     return words.possible_interval(value.share, "share")

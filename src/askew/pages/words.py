@@ -250,7 +250,7 @@ def value_text(value: ValueShare) -> str:
 
 
 def missing_note(group: ValueGroup) -> str:
-    """Return the number of images without a label, with reasons; "" if all are labeled."""
+    """Return the number of images without a label and the reasons; "" if all are labeled."""
     unlabeled = sum(group.missing.values())
     if not group.n and unlabeled:
         return f"none of {unlabeled:,} labeled: {reasons(group.missing)}"
@@ -331,7 +331,7 @@ def listing(words: Sequence[str]) -> str:
 
 
 def clean(text: str) -> str:
-    """Replace each character that is invalid in pages or terminals with a placeholder."""
+    """Put a placeholder in place of each character that is invalid in pages or terminals."""
     return _CONTROL.sub("\ufffd", text)
 
 

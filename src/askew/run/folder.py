@@ -93,7 +93,7 @@ def check_folder(folder: Path, plan: RunPlan) -> None:
 
 
 def _differences(folder: Path, plan: RunPlan) -> str:
-    """Describe how a folder's plan differs from another plan; empty if it cannot be read."""
+    """Describe how a folder's plan differs from another plan; "" if it is unreadable."""
     try:
         there = _settings(read_plan(folder / PLAN_FILE, follow=False))
     except UsageError:

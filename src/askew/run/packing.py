@@ -152,7 +152,7 @@ class SliceMaker:
                 steps.advance(len(together))
 
     def _make_images(self, parts: Sequence[ImageSlice], existing: set[str]) -> None:
-        """Store the images of slices. Images that no existing pack contains are generated."""
+        """Store the images of slices. askew generates the images that no existing pack contains."""
         absent = []
         for part in parts:
             pack = None

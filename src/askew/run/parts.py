@@ -395,8 +395,8 @@ def embed_slice(part: Reading) -> Rows:
     Raises
     ------
     ModelError
-        If the reader fails, or returns an array that has another shape or contains numbers that are
-        not finite.
+        If the reader fails, or returns an array of a wrong shape or with numbers that are not
+        finite.
     """
     with provider(part.reader.name, "reading images"):
         rows = np.asarray(part.reader.embed_pictures(part.pictures), dtype=np.float32)

@@ -126,7 +126,7 @@ class JsonLines:
 
 @contextmanager
 def opened_log(path: str | Path | None) -> Iterator[JsonLines]:
-    """Open a log file for appending, or no file if `path` is None.
+    """Open a log file for appending; open nothing if `path` is None.
 
     Raises
     ------

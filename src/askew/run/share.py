@@ -33,7 +33,7 @@ Gather = Callable[[Run], object]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Number of a job, and number of jobs in its run.
+    """Number of a job, and total number of jobs in its run.
 
     Attributes
     ----------

@@ -74,7 +74,7 @@ class LocalBlobs:
 class TemporaryBlobs(LocalBlobs):
     """Files in a local folder that is deleted when the process ends.
 
-    The files may be incomplete after a power failure, so they are not flushed to disk.
+    The files need not survive a power failure, so they are not flushed to disk.
     """
 
     def put(self, blobs: Mapping[str, bytes]) -> None:

@@ -90,11 +90,10 @@ run SQL statements.
 OLDER_DEFINITIONS = {
     definition: name for definition, name in DEFINITIONS.items() if definition != NAMES
 }
-"""Names of the tables in an older index, keyed by the SQL statements that create them.
-"""
+"""Names of the tables in an older index, keyed by the SQL statements that create them."""
 
 KnownRows = Callable[[], Iterable[tuple[str, Sequence[IndexRow]]]]
-"""Function that returns the initial rows of a new index, as pairs of a table name and its rows."""
+"""Function that returns the initial rows of a new index, as pairs of table name and rows."""
 
 IsUsable = Callable[[str, IndexRow], bool]
 """Function that decides whether a row found only in the journal is added to the index."""
@@ -128,7 +127,7 @@ class Index:
     Raises
     ------
     OlderIndex
-        If an earlier version of askew wrote the index, so that it must be converted first.
+        If an earlier version of askew wrote the index, which must be converted first.
     StoreError
         If the index cannot be used.
     """

@@ -7,7 +7,7 @@ from pathlib import Path
 from askew.errors import StoreError
 
 MOUNTS = Path("/proc/self/mounts")
-"""Path of Linux's table of all mounted file systems. Other systems have no such file."""
+"""Path of the Linux table of all mounted file systems. Other systems have no such file."""
 
 NETWORK = re.compile(
     r"nfs\d?|cifs|smb\w*|lustre|gpfs|beegfs\w*|ceph|glusterfs|afs|orangefs|pvfs2|panfs|wekafs|ocfs2|gfs2"

@@ -59,7 +59,7 @@ REMOVABLE = {
     ("vectors", "picture"),
     ("planned", "run"),
 }
-"""Columns that select the rows to delete, keyed by the tables that allow deletions."""
+"""Each table that allows deletions, with the column that selects the rows to delete."""
 
 IMAGE_ID = re.compile(r"[0-9a-f]{64}")
 """Pattern for the id of an image, which is its SHA-256."""
