@@ -81,7 +81,7 @@ class Entanglement(Steering):
     axis's name and for the other word. The maps come from the conditional half of the batch. The
     maps are summed over the layers of the down and up blocks, and then scaled to [0, 1]. If the
     norm of an image's gradient exceeds 1, the gradient is scaled to norm 1. If the network predicts
-    velocities, its output is changed so that the noise changes by the amount given above.
+    velocities, its output is changed so that the predicted noise changes by the amount given above.
 
     Attributes
     ----------

@@ -82,7 +82,7 @@ class InterMit(PromptReplacement):
         return requested
 
     def prompt_for(self, request: Request) -> str:
-        """Return the prompt in which the requested values are stated."""
+        """Return the prompt that states the requested values."""
         text = request.prompt
         for axis, value in self.requested_values(request).items():
             text = counterfactual(text, axis, value)

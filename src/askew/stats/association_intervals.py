@@ -126,8 +126,8 @@ class AssociationParts:
     interval_name : str
         Name of the interval method.
     for_low, for_mark, for_high : NoisyScores
-        Stretched scores from which the low ends, the debiased values and the high ends,
-        respectively, are computed.
+        Stretched scores for computing the low ends, the debiased values and the high ends,
+        respectively.
     null : array, (draws, K)
         CAS in samples from the null distribution.
     """

@@ -161,7 +161,7 @@ class Pooling:
         effects
             Observed effects.
         sampled
-            Effects in simulated samples of images. The first axis of each array indexes the
+            Effects in simulated samples of images. The first dimension of each array indexes the
             samples.
         """
         of_samples = sampled.deviations[:, None, :] - sampled.sensitivities

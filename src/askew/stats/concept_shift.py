@@ -268,7 +268,7 @@ def concept_shift(
 
 
 def _population_score(score: float, quantile: Floats, scores: Floats) -> float:
-    """Return the population CAS for which this quantile of the samples is the observed score."""
+    """Return the population CAS at which this quantile of the samples equals the observed score."""
     return float(np.interp(score, quantile[::-1], scores[::-1]))
 
 

@@ -8,8 +8,8 @@ from the same prompt and seed. The interval of a difference combines the interva
 (MOVER, Zou and Donner 2008; for shares, Newcombe's tenth method) and accounts for the correlation
 between paired images. Two models that agree on all observed pairs may still differ on a few percent
 of all images. So askew always assumes a correlation below 1. For shares, it reduces the observed
-correlation by Newcombe's continuity correction. For other scores, it reduces the correlation as
-much as this correction would at a share of 1/2.
+correlation by Newcombe's continuity correction. For other scores, the reduction is the same as this
+correction at a share of 1/2.
 
 p is the p-value for the null hypothesis that both sets come from the same distribution. The test
 randomly swaps the two images of a pair and randomly assigns images without a partner to the sets.

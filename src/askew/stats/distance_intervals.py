@@ -178,7 +178,7 @@ class SampledShares:
         Observed distance, if it differs from the distance between `shares` and `reference`. Shares
         that are corrected for labeling errors may be negative; `shares` then contains 0 instead. If
         the reference was computed from images, `reference` includes pseudo-images. `uncut` is the
-        distance before these two changes.
+        distance without these two changes.
     standard_errors : array, (..., K), optional
         Standard errors of shares that are corrected for labeling errors.
     """
@@ -252,7 +252,7 @@ class SampledShares:
         return ObservedDistances(distances=distances, below_if_fair=_share_below(fair, distances))
 
     def sparse(self) -> Path:
-        """Return the path on which values leave their reference in order of decreasing z-value.
+        """Return the path on which shares leave the reference in order of decreasing z-value.
 
         The path starts at the reference (t = 0) and ends at the observed shares (t = 1).
         """

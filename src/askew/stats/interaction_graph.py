@@ -87,7 +87,7 @@ def amplification(
     errors. The low end assumes that only a few pairs have effects. At level .95, the low end is the
     value minus the 97.5 % quantile of the null distribution, or 0 if this is negative. So the low
     end is above 0 if p is below .025. The high end assumes equal effects. The high end is the true
-    sum for which 2.5 % of all samples would have a value as low as the observed value.
+    sum for which 2.5 % of all samples would have at most the observed value.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def correlation(
     Raises
     ------
     ValueError
-        If the arrays have different shapes or fewer than two axes.
+        If the arrays have different shapes or fewer than two dimensions.
     """
     x = np.asarray(before, dtype=float)
     y = np.asarray(after, dtype=float)

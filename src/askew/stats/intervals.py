@@ -61,7 +61,7 @@ def array_of(
     axes: str = "(images, columns)",
     finite: bool = True,
 ) -> Floats:
-    """Convert numbers to an array, and check that the array has the given axes.
+    """Convert numbers to an array, and check that the array has these dimensions.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def array_of(
     name
         Name of the array in error messages.
     axes
-        Names of the axes, as in "(images, columns)".
+        Names of the array's dimensions, as in "(images, columns)".
     finite
         Whether all numbers must be finite.
 
@@ -79,7 +79,7 @@ def array_of(
     NotEnoughData
         If there are no numbers.
     ValueError
-        If the number of axes is wrong, or if a number must be finite but is not.
+        If the number of dimensions is wrong, or if a number must be finite but is not.
     """
     x = np.asarray(numbers, dtype=float)
     if x.ndim != axes.count(",") + 1:

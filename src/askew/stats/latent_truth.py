@@ -6,8 +6,8 @@ C_ta. The EM algorithm maximizes the likelihood. If each image has only one rate
 estimated, so the rater's label is taken as the true value.
 
 "True" means the label that most raters of this kind would give. The raters of each image are
-assumed to be a random sample of all raters, so a single matrix R describes all of them. Images may
-have weights if the sample is stratified by the instrument's labels.
+assumed to be a random sample of all raters, so a single matrix R describes all of them. Weighting
+the images allows for samples that are stratified by the instrument's labels.
 
 For the intervals, askew resamples the images within their strata and repeats EM. Each interval is a
 Wilson interval at the effective sample size, which is the number of independent images that would

@@ -92,7 +92,7 @@ def sequential_p(
     p_values
         p-value of each look so far.
     sizes
-        Number of labeled images at each look, including looks that were not needed.
+        Number of labeled images at each planned look, even if sampling stopped earlier.
     reference : tuple of float, (K,)
         Reference shares.
     errors
@@ -125,7 +125,7 @@ def smallest_scaled_p(p_values: Sequence[float], sizes: Sequence[int]) -> float:
     p_values
         p-value of each look so far.
     sizes
-        Number of images at each look, including looks that were not needed.
+        Number of images at each planned look, even if sampling stopped earlier.
     """
     scaled = [
         p / level_share(size, sizes[-1]) for p, size in zip(p_values, sizes, strict=False) if size
@@ -152,7 +152,7 @@ def paired_sequential_p(p_values: Sequence[float], sizes: Sequence[int], values:
     p_values
         p-value of each look so far.
     sizes
-        Number of images at each look, including looks that were not needed.
+        Number of images at each planned look, even if sampling stopped earlier.
     values
         Number of values of the axis.
     """

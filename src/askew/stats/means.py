@@ -54,7 +54,7 @@ def student_mean(
     NotEnoughData
         If there are no numbers.
     ValueError
-        If `numbers` has more than one axis, or a number is not finite.
+        If `numbers` has more than one dimension, or a number is not finite.
     """
     x = array_of(numbers, "a mean", "(numbers)")
     if len(x) == 1 or (len(x) < LEAST_IMAGES and np.ptp(x) <= TOLERANCE):
@@ -213,8 +213,8 @@ def with_student(
     interval
         Name of the interval method.
     null
-        Mean under the null hypothesis of the two-sided test. If the standard error is 0, p is 1 if
-        the mean equals the null value, and 0 if not.
+        Mean under the null hypothesis of the two-sided test. With a standard error of 0, p is 1 if
+        the mean equals the null value, and 0 otherwise.
     """
     reach = student_isf(tail(level), freedom) * error
     p = None

@@ -262,8 +262,8 @@ def detectable_deviation(
 ) -> float | None:
     """Return the minimum deviation that a test detects with a given number of images and power.
 
-    Parameters are as in `images_needed`. `distance` is the name of the distance with which
-    `power_of` measures the deviation.
+    Parameters are as in `images_needed`. `distance` names the distance that `power_of` uses to
+    measure the deviation.
 
     Returns
     -------
@@ -378,7 +378,11 @@ def _asymptotic_images(
 
 
 def _steady(images: int, suffices: Callable[[int], bool]) -> int:
-    """Return the minimum number of images, at least `images`, from which the power suffices."""
+    """Return the minimum number of images for which the power suffices.
+
+    The search starts at `images`. The power must also suffice for all numbers of images that are
+    larger by up to a fraction `STEADY`.
+    """
     start = images
     number = images
     while number <= start + STEADY * start + 2:

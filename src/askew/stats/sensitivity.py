@@ -274,7 +274,7 @@ def least_possible(pair: AxisPairSample) -> float:
     Returns
     -------
     float
-        Minimum IS, or -1 if the distance is not known exactly.
+        Minimum IS. If the distance is not known exactly, the result is -1, the lowest value of IS.
     """
     change = change_of(pair)
     return -1.0 if isinstance(change, Missing) else _least_possible(change)
