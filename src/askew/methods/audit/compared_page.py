@@ -15,7 +15,7 @@ from askew.types import Estimate
 
 
 def compared_sentences(findings: AuditFindings) -> list[str]:
-    """Return sentences about the differences, the largest difference, and the numbers of images.
+    """Return sentences about the differences, and about when askew stopped adding images.
 
     Parameters
     ----------

@@ -263,7 +263,7 @@ def _present_pictures(observed: ObservedSet) -> list[Picture]:
 
 
 def _stacked(pictures: Sequence[Picture], vectors: PictureVectors) -> NDArray[np.float32]:
-    """Return the images' vectors in sorted order, so that the order of the images has no effect."""
+    """Return the images' vectors in an order that does not depend on the order of the images."""
     return in_order(np.stack([vectors[picture.id] for picture in pictures]))
 
 
@@ -365,8 +365,8 @@ def texts_of_sets(
 ) -> list[SetTexts]:
     """Return the answers and captions of image sets, with the same columns for all sets.
 
-    An image is used only if it has answers to all questions, so that a missing answer cannot look
-    like a difference. A question that has no answer for any image is omitted from all sets.
+    Only images with answers to all questions are used. Otherwise, a missing answer could look like
+    a difference. A question that has no answer for any image is omitted from all sets.
     """
     rows_of_sets = [_texts_of_pictures(observed, axes, scoring.instrument) for observed in sets]
     answered = _answered_columns(rows_of_sets)

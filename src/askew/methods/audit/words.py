@@ -433,7 +433,7 @@ def open_axes(findings: AuditFindings) -> str:
 
 
 def by_mad(axis: AxisScores, even: bool = True) -> str:
-    """Return sentences about the MAD test and, if determined, about the most similar values.
+    """Return sentences about the MAD test and, if they are determined, the most similar values.
 
     Parameters
     ----------

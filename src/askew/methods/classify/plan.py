@@ -130,7 +130,7 @@ class ClassificationPlan(RunPlan):
 
     @property
     def true_classes(self) -> dict[str, str]:
-        """True class of each group, as given or as stated by its name.
+        """True class of each group: the class in `truth`, or the class that its name states.
 
         Groups without a true class are omitted.
         """

@@ -24,7 +24,7 @@ FACE_DRAWS = 200
 """Maximum number of bootstrap samples. askew computes an average face for each sample."""
 
 THINNED = 2
-"""Step between the rows and columns that bootstrap samples use from an average face.
+"""Step between the rows and columns of an average face that bootstrap samples use.
 
 Every second row and column is enough because average faces are smooth.
 """

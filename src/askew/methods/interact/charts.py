@@ -92,7 +92,7 @@ def _effect_on_itself(sensitivity: E | None) -> str:
 
 
 def summary(graph: Graph) -> b.DefinitionList:
-    """Return a list of facts that summarize a graph."""
+    """Return a definition list that summarizes a graph."""
     effects = [edge.effect for edge in graph.determined]
     directions = (
         f"{effects.count('worse')} increase and {effects.count('better')} decrease the deviation, "

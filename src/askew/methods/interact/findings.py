@@ -117,7 +117,7 @@ class Edge:
 
     @property
     def size(self) -> float:
-        """|IS|; 0 if IS is missing."""
+        """Absolute value of IS; 0 if IS is missing."""
         return abs(self.sensitivity.value) if isinstance(self.sensitivity, Estimate) else 0.0
 
     @property

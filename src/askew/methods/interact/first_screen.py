@@ -17,7 +17,7 @@ SHOWN = 24
 """Maximum number of images in each column."""
 
 SINGLE_PAIR = 0.1
-"""Shading strength of effects that are significant only for a single pair."""
+"""Shading strength of effects that are significant only if their pair is tested separately."""
 
 DETERMINED = 0.8
 """Shading strength of effects whose direction is determined."""

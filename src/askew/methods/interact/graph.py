@@ -72,7 +72,8 @@ class EdgeRule:
         Quantity that is compared with `alpha`: q ("q"), or the p of the chi-squared test ("paper").
         The effect of an axis on itself has no q, so p is used instead.
     alpha : float
-        Level in (0, 1). The target depends on the source if q or p is below this level.
+        Level in (0, 1). The target is considered dependent on the source if q or p is below this
+        level.
     least_sensitivity : float
         Value that |IS| must exceed for the pair to be an edge; 0 for no minimum.
     """
@@ -85,8 +86,8 @@ class EdgeRule:
 def edge_rule(counts: GraphCounts, plan: InteractionPlan, prompt: str | None) -> EdgeRule:
     """Return the rule that decides which pairs are edges of a graph.
 
-    In the paper, open answers use a different alpha (appendix A.4). The graph of all prompts
-    together uses a third alpha and a minimum |IS| (appendix A.8).
+    In the paper, axes with open answers have a different alpha (appendix A.4). The graph of all
+    prompts together uses a third alpha and a minimum |IS| (appendix A.8).
     """
     if plan.edge_rule == "q":
         return EdgeRule(name="q", alpha=SIGNIFICANCE_LEVEL, least_sensitivity=0.0)

@@ -54,8 +54,8 @@ class MapPlan(Plan):
     baseline_run : str
         Folder of a finished run. All models are compared with the model of that run.
     definition : "ovam" or "output"
-        Quantity from which a map is computed: attention weights ("ovam"), or the attention output
-        ("output", for SD3, Flux and similar models).
+        Quantity from which a map is computed. "ovam" uses attention weights; "output" uses the
+        attention output, for SD3, Flux and similar models.
     branch : "cond" or "uncond"
         Branch of classifier-free guidance that is mapped. The paper uses the conditional branch.
     threshold : "percentile", "max" or "minmax"

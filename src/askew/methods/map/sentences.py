@@ -56,7 +56,7 @@ def accuracy_name(entry: MaskAccuracy) -> str:
 
 
 def accuracy_sentence(entries: Sequence[MaskAccuracy]) -> str:
-    """Return a sentence about a word's two accuracies at the threshold where they are closest."""
+    """Return a sentence about a word's two accuracies, at the threshold where they differ least."""
     by_difference: dict[float, str] = {}
     for entry in entries:
         covered = entry.mask_accuracy

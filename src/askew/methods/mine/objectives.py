@@ -60,7 +60,7 @@ class Objective(Protocol):
     """A score that a search for prompts minimizes."""
 
     def read(self, prompt: str, seed: int) -> ObjectiveReading | Missing:
-        """Measure a prompt's images for the given run seed.
+        """Measure the images that a run seed produces for a prompt.
 
         Returns
         -------
@@ -73,7 +73,7 @@ class Objective(Protocol):
         return True
 
     def prepare(self, pictures: Mapping[str, Sequence[Outcome]]) -> None:
-        """Measure the images of several prompts at once, so that `read` only looks up the results.
+        """Measure the images of several prompts at once; `read` then only looks up the results.
 
         Parameters
         ----------
@@ -535,7 +535,7 @@ def named_color(name: str) -> tuple[int, int, int]:
 
 
 def custom_function(name: str) -> CustomLoss:
-    """Import and return the function given by a name of the form module:function.
+    """Import and return the function with a name of the form module:function.
 
     Raises
     ------

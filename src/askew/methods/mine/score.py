@@ -292,7 +292,7 @@ def explained(
 def _explained_skew(
     explanation: f.ExplainedPrompt, reading: SkewReading, scoring: Scoring
 ) -> f.ExplainedPrompt:
-    """Add the shares on the axis with the largest skew, and the values that no image shows."""
+    """Add the shares on the most skewed axis, and values that no image shows, to an explanation."""
     shares = reading.shares(scoring)
     if shares is None:
         return explanation
@@ -315,7 +315,7 @@ def _explained_alignment(
     evidence: PromptEvidence,
     scoring: Scoring,
 ) -> f.ExplainedPrompt:
-    """Add the variations that the images leave out, and the images that fit no variation well."""
+    """Add the variations that images leave out, and the worst-fitting images, to an explanation."""
     return replace(
         explanation,
         variations=reading.variations,

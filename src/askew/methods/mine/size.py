@@ -24,7 +24,7 @@ class _PictureSets:
         return self.sets * self.images
 
     def calls(self, batch: int) -> int:
-        """Return the number of batches, given that no batch contains images from two sets."""
+        """Return the number of batches if no batch contains images from two sets."""
         return self.sets * _batches(self.images, batch)
 
 

@@ -334,7 +334,7 @@ class SkewObjective(Objective):
         return observe(Prompt(prompt), pictures, axes, {vqa.name: answers}, None)
 
     def _shows_person(self, embedder: Embedder, vectors: Rows) -> NDArray[np.bool_]:
-        """Check for each image whether it shows a person; True in a `CountingRun`."""
+        """Check for each image whether it shows a person; all True in a `CountingRun`."""
         if not len(vectors):
             return np.ones(0, dtype=bool)
         if embedder.name not in self._subjects:

@@ -87,7 +87,7 @@ class DeviationModel:
     axes : mapping of prompt to sequence of str
         Names of all axes of each prompt.
     effects : mapping of prompt to AxisEffects
-        For each prompt, the pooled effects of mitigating each candidate axis on all axes.
+        For each prompt, the pooled effects that mitigating each candidate axis has on all axes.
     sampled, unbiased : mapping of prompt to AxisEffects
         Pooled effects, computed from bootstrap samples of the images and from samples of
         populations without a deviation. The intervals are computed from these effects.

@@ -53,7 +53,7 @@ SMALLEST_SHARE = 1e-9
 
 @dataclass
 class PolicyTables:
-    """Shares on axes and pairs of axes, for each prompt that a policy may use.
+    """Shares on axes and pairs of axes, for each prompt that can be part of a policy.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ class PolicyTables:
 
 
 def _usable_errors(known: Errors, instrument: str) -> dict[str, NDArray[np.int64]]:
-    """Return an instrument's known errors on the axes whose values it can tell apart."""
+    """Return an instrument's known errors on the axes whose values it can distinguish."""
     usable = {}
     for (name, axis), counts in known.items():
         if name != instrument or not counts.any(1).all():
@@ -254,7 +254,8 @@ def choose(plan: MitigationPlan, tables: PolicyTables, draw: Draw) -> SolvedPoli
     plan
         Plan of the mitigation.
     tables
-        Shares of the prompts that a policy may use. Newly generated images are added to the tables.
+        Shares of the prompts that can be part of a policy. Newly generated images are added to the
+        tables.
     draw
         Function that generates and labels the planned number of images for each prompt in a list.
 
@@ -390,7 +391,7 @@ def most_drawn(plan: MitigationPlan, prompt: PromptPlan) -> int:
 
 
 def _cells(plan: MitigationPlan, prompt: PromptPlan) -> list[Cell]:
-    """Return all cells: the combinations of values that a policy for a prompt may state."""
+    """Return all cells: the combinations of values that the prompts of a policy can state."""
     sizes = [len(axis.values) for axis in prompt.closed if axis.name in plan.target_axes]
     return cells(sizes, plan.max_stated)
 

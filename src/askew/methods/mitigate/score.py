@@ -262,7 +262,7 @@ def _indicators(
 def _change_of_frequency(
     after: Sequence[bool | None], before: Sequence[bool | None], level: float
 ) -> Estimate:
-    """Return the change in the share of True answers (after minus before); None means unknown."""
+    """Return the change in the share of True among known answers, after minus before."""
     return share_difference(paired(after, before, (True, False)), 0, level=level)
 
 
@@ -297,7 +297,7 @@ def _debiased_change(
 ) -> E:
     """Return the debiased deviation after mitigation minus the debiased deviation before.
 
-    The interval of the change is widened if necessary to contain this difference.
+    If the interval of the change does not contain this difference, the interval is widened.
     """
     change = _change(before.images, after.images, axis, scoring)
     deviations = (before.shares[place].distance, after.shares[place].distance)
@@ -422,7 +422,7 @@ class Similarity:
     Attributes
     ----------
     nearness : Estimate or None
-        Mean cosine similarity to the prompt, after minus before.
+        Change in the mean cosine similarity between images and prompt, after minus before.
     quality : Estimate or None
         Kernel distance between the images before mitigation and the images after it.
     """

@@ -16,7 +16,7 @@ def widest_axes(plan: MitigationPlan) -> tuple[str, ...]:
 
 
 def intermit_mitigation(plan: MitigationPlan, steps: Sequence[str]) -> InterMit:
-    """Return the mitigation whose prompts state values on the given axes."""
+    """Return the mitigation whose prompts state values on these axes."""
     targets = plan.targets(plan.prompts[0])
     fields: dict[str, object] = {
         **plan.settings_of(INTERMIT),
@@ -38,7 +38,7 @@ def policy_predictions(policies: Mapping[str, SolvedPolicy]) -> dict[str, Predic
 def intermit_predictions(
     deviations: DeviationModel | None, steps: Sequence[str]
 ) -> dict[str, Prediction]:
-    """Return the deviations predicted for mitigating the given axes, keyed by prompt."""
+    """Return the deviations predicted if these axes are mitigated, keyed by prompt."""
     if deviations is None:
         return {}
     return {text: deviations.predicted(text, steps) for text in deviations.axes}
