@@ -12,7 +12,7 @@ from askew.findings import Head, LocatedEstimate, score_names, scored
 FIELDS = ("value", "low", "high", "corrected", "null", "p", "q", "n", "missing")
 OPERATORS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 UNNAMED = ("prompt", "set", "kind", "instrument")
-"""Kinds of names that messages about estimates omit or show in a different form."""
+"""Names that the description of an estimate omits, or formats differently from other names."""
 
 Scores = Mapping[str, Callable[..., Iterator[LocatedEstimate]]]
 """Functions that yield the estimates of a score from findings, keyed by score name.

@@ -334,7 +334,7 @@ def with_q(node: T, family: Callable[[Address], Hashable]) -> T:
 def pattern(address: Address) -> Address:
     """Return an estimate's address without positions in lists.
 
-    Then the corresponding estimates in all entries of a list have the same address.
+    The result is the same for corresponding estimates in different entries of a list.
     """
     return tuple(part for part in address if isinstance(part, str))
 
@@ -508,7 +508,7 @@ def _walk(
 ) -> Iterator[LocatedEstimate]:
     """Yield the estimates in a part of the findings.
 
-    `key_name` names the keys of the next mapping.
+    If `node` is a mapping, `key_name` states what its keys are, such as "value".
     """
     if isinstance(node, Estimate):
         yield LocatedEstimate(score=score, address=address, names=names, estimate=node)
@@ -587,7 +587,7 @@ def _rebuilt(node: Any, address: Address, q_values: Mapping[Address, float]) -> 
 
 
 def _children(node: object) -> list[tuple[str | int, Any]]:
-    """Return the children of a node of the findings: its fields, items or elements, with names."""
+    """Return a node's fields, items or elements, each with its name, key or position."""
     if is_dataclass(node):
         return [(field.name, getattr(node, field.name)) for field in fields(node)]
     if isinstance(node, Mapping):

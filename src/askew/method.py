@@ -330,7 +330,7 @@ class Method(Generic[P, G, F, R_co]):
 def _store_of(options: RunOptions) -> Path:
     """Return the folder of the store that a run with these options uses.
 
-    All runs in default folders share one store.
+    All runs in the default folder share one store.
     """
     run = Path(options.get("run") or RUNS / "any")
     return Path(options.get("store") or default_store(run))

@@ -136,7 +136,7 @@ class ExtraItems:
         return cls(checks=checks, repeats=[repeated(item) for item in items] if is_long else [])
 
     def with_used(self, items: Sequence[Item], orders: Iterable[Iterable[str]]) -> list[Item]:
-        """Return the items, checks and repeats that are assigned to any rater."""
+        """Return the items, checks and repeats that are assigned to at least one rater."""
         used = {name for order in orders for name in order}
         return [item for item in (*items, *self.checks, *self.repeats) if item.id in used]
 

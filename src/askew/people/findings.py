@@ -332,7 +332,8 @@ class OptionCount:
     option : str
         The option.
     proposed : bool
-        Whether a run proposes the option for the lists that `answers` counts.
+        True if the entry counts answers to lists for which a run proposes the option; False if it
+        counts answers to other lists.
     answers, chosen : int
         Number of answers to lists that contain the option, and number of these answers in which it
         is chosen.

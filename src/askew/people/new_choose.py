@@ -142,7 +142,7 @@ def _new_study(
 
 
 def pair_items(pairs: Sequence[Pair]) -> tuple[list[Item], list[FrameEntry]]:
-    """Return, for each pair, an item and a sampling-frame entry that raters must not see."""
+    """Return an item for each pair, and a sampling-frame entry, which raters must not see."""
     items = []
     frame = []
     for number, (first, second) in enumerate(pairs, 1):
@@ -162,7 +162,7 @@ def pair_items(pairs: Sequence[Pair]) -> tuple[list[Item], list[FrameEntry]]:
 
 
 def _is_comparable(pair: Pair, runs: int) -> bool:
-    """Check whether a pair consists of two prompts from one run, or of one prompt from two runs."""
+    """Check whether a pair has two prompts from one run, or the same prompt from two runs."""
     first, second = pair
     if runs == 1:
         return first.prompt != second.prompt

@@ -213,7 +213,7 @@ def label_items(samples: Iterable[tuple[StudyAxis, Iterable[str]]], before: int 
     Parameters
     ----------
     samples
-        Each axis with the ids of the images to label on it.
+        Pairs of an axis and the ids of the images to label on this axis.
     before
         Number of earlier items of the study.
     """

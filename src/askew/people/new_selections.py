@@ -291,7 +291,7 @@ def _others(
     count: int,
     rng: np.random.Generator,
 ) -> list[str]:
-    """Draw random names that share no word with `taken`; `spare` is used if there are too few."""
+    """Draw random names that share no word with `taken`; use `spare` if there are too few."""
     words = {word for name in taken for word in name.lower().split()}
 
     def free(candidates: Sequence[str]) -> list[str]:

@@ -35,7 +35,7 @@ class PilotForecast:
     Attributes
     ----------
     least, most
-        Smallest and largest size.
+        Smallest and largest of these sizes.
     expected
         Size if the instruments have the assumed accuracy.
     """

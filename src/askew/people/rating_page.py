@@ -59,7 +59,7 @@ def rating_sections(ratings: RatingFindings) -> Iterator[b.Section]:
 
 
 def _sizes(entries: Sequence[ScoreAgreement]) -> tuple[int, ...]:
-    """Return how many grids have each score."""
+    """Return, for each score, the number of grids that have it."""
     return tuple(entry.grids for entry in entries)
 
 

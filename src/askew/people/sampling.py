@@ -141,7 +141,7 @@ def with_strata(frame: Sequence[FrameEntry], axes: Sequence[str]) -> list[FrameE
 def label_codes(strata: Mapping[str, Sequence[FrameEntry]], axis: StudyAxis) -> NDArray[np.int64]:
     """Return the labels of each stratum as value indexes, of shape (strata, instruments).
 
-    The index is -1 if a label is not a value.
+    The index is -1 if a label is not one of the axis's values.
     """
     rows = []
     for members in strata.values():

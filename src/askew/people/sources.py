@@ -84,7 +84,7 @@ def reopened_sources(paths: SourcePaths, records: Sequence[StudySource]) -> list
     Raises
     ------
     UsageError
-        If a folder does not contain the finished run of the study.
+        If a folder does not contain the finished run from which the study was made.
     """
     if len(paths.runs) != len(records):
         names = ", ".join(record.run for record in records)

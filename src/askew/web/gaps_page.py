@@ -69,7 +69,7 @@ def _section(title: str, suggestions: Iterator[GapProposal]) -> Markup:
 
 
 def open_axes(run: OpenedRun, prompts: Sequence[PromptPlan]) -> Iterator[GapProposal]:
-    """Yield a suggestion for each prompt that leaves an unplanned axis unspecified.
+    """Yield a suggestion for each prompt whose plan lacks axes that the prompt leaves unspecified.
 
     The lexicon determines which axes a prompt leaves unspecified.
     """
@@ -99,7 +99,7 @@ def without_counterfactuals(run: OpenedRun, prompts: Sequence[PromptPlan]) -> It
 
 
 def small_groups(run: OpenedRun) -> Iterator[GapProposal]:
-    """Yield a suggestion for each image set and axis with only a few images of some values."""
+    """Yield a suggestion for each image set and axis if some values have only a few images."""
     findings = run.result.findings
     if not isinstance(findings, AuditFindings):
         return

@@ -176,7 +176,7 @@ def _neighbors(run: OpenedRun, chosen: ImageFilter, name: str) -> Markup:
 
 
 def _facts(places: Sequence[PlacedImage]) -> Iterator[Markup]:
-    """Yield a list with the image's prompt and seed in each image set that contains the image."""
+    """Yield a list that states the prompt and seed of the image in each of its image sets."""
     pairs = []
     for place in places:
         pairs.append(("Prompt", words.clean(place.of.text)))

@@ -189,7 +189,7 @@ def _shares_of_votes(labels: Iterable[Sequence[Answer]], values: Sequence[str]) 
 
 
 def agreement_table(entries: Sequence[RaterAgreement]) -> b.Table:
-    """Return a table of each axis's agreement, images without a majority, and shares."""
+    """Return a table of agreement, images without a majority label, and shares on each axis."""
     rows: list[tuple[b.Content, ...]] = []
     for entry in entries:
         shares = [f"{percent(share)} {value}" for value, share in entry.shares_of_votes.items()]

@@ -78,7 +78,7 @@ def folded(
 
 
 def common_value(groups: Sequence[b.ValueGroup]) -> str:
-    """Return the value whose share describes each group fully; "" if there is no such value.
+    """Return the value whose share implies all others in each group; "" if there is no such value.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def leads(entries: Sequence[SetShares]) -> list[SetShares]:
 
 
 def strongest_first(score: Estimate | Missing) -> tuple[int, float, float]:
-    """Return a sort key: first large corrected scores, then uncorrected and missing scores."""
+    """Return a sort key: corrected scores from large to small, then uncorrected, then missing."""
     if isinstance(score, Missing):
         return 2, 0.0, 0.0
     if score.corrected is None:

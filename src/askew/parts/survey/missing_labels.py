@@ -23,7 +23,7 @@ PROMPT = "prompt"
 """Name used as the axis of tests that compare the baseline images of all prompts."""
 
 UNASKED = ("not_asked", "copy")
-"""Reasons for missing labels that apply if no label was requested."""
+"""Reasons for missing labels that were not requested from the instrument."""
 
 
 @record

@@ -250,7 +250,7 @@ def _proposals(
 
 
 def _propose(writer: Writer, text: str, axes: AxesRequest, seed: int) -> Proposal:
-    """Return the named axes of a prompt; if there are none, the suggested axes or all that fit."""
+    """Return the proposals for a prompt, limited to the usual axes if any of these is proposed."""
     try:
         proposals = writer.propose(text, axes.named, seed)
     except LanguageModelError as error:
@@ -265,7 +265,7 @@ def _plan_collection(
     axes: Sequence[str] | None,
     chosen: Mapping[str, Any],
 ) -> list[PromptPlan]:
-    """Plan a collection on the named axes or, by default, on its human-labeled or default axes."""
+    """Plan a collection with the named axes or, by default, its human-labeled or default axes."""
     filed = list(dict.fromkeys(picture.prompt for picture in source.pictures()))
     for prompt in prompts:
         if prompt not in filed:

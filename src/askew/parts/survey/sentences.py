@@ -320,7 +320,9 @@ def missing_label_sentences(entries: Iterable[MissingLabels]) -> list[str]:
 def missing_sentence(
     entry: MissingPictures, subject: str, missing: str = "Missing images"
 ) -> str | None:
-    """Return a sentence about the value for which images are missing most often, if significant.
+    """Return a sentence about the values with the largest and smallest shares of missing images.
+
+    The result is None if the shares do not differ significantly.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Compute verdicts and intervals for image sets that grow in steps, with a test at each look.
 
 The p-value of an image set is the sequential p-value (`stats.looks`), which allows for all looks.
-The intervals of the set also allow for all looks. Both the audit and the search for prompts use
+The set's intervals also allow for all looks. Both the audit and the search for prompts use
 this module.
 """
 
@@ -34,7 +34,7 @@ MAX_IMAGES = 400
 
 
 def significant_places(p_values: Mapping[K, float]) -> set[K]:
-    """Return the keys whose p-value is significant after Benjamini-Hochberg correction."""
+    """Return the keys of the p-values that are significant after Benjamini-Hochberg correction."""
     corrected = benjamini_hochberg([*p_values.values()]).tolist()
     return {place for place, q in zip(p_values, corrected, strict=True) if q < SIGNIFICANCE_LEVEL}
 
@@ -113,8 +113,8 @@ def over_all_looks(score: Estimate, level: float, p: float | None) -> Estimate:
     Parameters
     ----------
     score
-        Estimate at the last look. The confidence level of its interval is the level that this look
-        needs so that all intervals together reach `level`.
+        Estimate at the last look. The confidence level of its interval is chosen so that the
+        intervals at all looks have the joint confidence level `level`.
     level
         Joint confidence level of the intervals at all looks.
     p

@@ -97,8 +97,8 @@ class SetShares:
     distance : Estimate or Missing
         Deviation of the shares from the reference.
     bounds : mapping of value to (low, high), or None
-        Intervals for the shares in all images, valid for any values of the missing labels (Imbens
-        and Manski 2004). None if no label is missing.
+        Intervals for the shares in all images, which are valid whatever the missing labels are
+        (Imbens and Manski 2004). None if no label is missing.
     instrument_corrected : mapping of value to Estimate or Missing, or None
         Shares corrected for the known errors of the instrument.
     verdict : Verdict or None
@@ -288,7 +288,7 @@ def _estimated(
 
 
 def worst_case_p(entry: SetShares, errors: ReadingErrors | None) -> float | None:
-    """Return a set's p-value if its missing labels are as close to the reference as possible.
+    """Return a set's p-value for missing labels that are as close to the reference as possible.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def _corrected(
 def _bounds(
     axis: Axis, counts: Counts, missing: int, level: float
 ) -> dict[str, tuple[float, float]]:
-    """Return, for each value's share, an interval valid for any values of the missing labels."""
+    """Return an interval for each value's share that is valid whatever the missing labels are."""
     lows, highs = worst_case_intervals(counts, missing, level=level)
     pairs = zip(lows.tolist(), highs.tolist(), strict=True)
     return dict(zip(axis.values, pairs, strict=True))

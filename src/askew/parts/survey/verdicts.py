@@ -116,7 +116,7 @@ def with_counterfactual_sets(
 ) -> JudgedShares:
     """Add the shares in counterfactual sets to the judged shares in baseline sets.
 
-    Counterfactual sets have no verdicts, so the other verdicts do not change.
+    Counterfactual sets have no verdicts, so adding them does not change the other verdicts.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ def _detectable(
 ) -> float | None:
     """Return the deviation that a test within a family has 90 % power to detect.
 
-    Power is not computed for tests at several looks, for which the result is None.
+    The result is None for a test at several looks, because its power is not computed.
     """
     if verdict.looks:
         return None
@@ -311,8 +311,8 @@ def is_biased(entry: SetShares) -> bool | None:
     Returns
     -------
     bool or None
-        True if the verdict's q-value is significant. Without a verdict, True if the deviation is
-        significant. None without a test.
+        True if the verdict's q-value or, if there is no verdict, the deviation is significant. None
+        if there is no test.
     """
     if entry.verdict is None:
         return is_significant(entry.distance)
@@ -333,7 +333,7 @@ def family_size(entries: Iterable[SetShares]) -> int:
 
 
 def holds_in_worst_case(entry: SetShares) -> bool | None:
-    """Check whether a significant bias remains significant for any values of the missing labels.
+    """Check whether a significant bias remains significant whatever the missing labels are.
 
     Returns
     -------
