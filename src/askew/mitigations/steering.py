@@ -37,7 +37,7 @@ UNET_CLASSES = frozenset(
         "StableDiffusionXLImg2ImgPipeline",
     )
 )
-"""Pipelines whose UNet all techniques can steer. Unlisted pipelines call their UNet differently."""
+"""Pipelines whose UNet all techniques can steer. Other pipelines call their UNet differently."""
 
 TRANSFORMER_CLASSES = frozenset(("StableDiffusion3Pipeline", "StableDiffusion3Img2ImgPipeline"))
 """Pipelines whose transformer some techniques can steer."""

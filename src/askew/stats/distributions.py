@@ -1,9 +1,9 @@
 """Probability distributions of common tests and intervals, computed with `scipy.special`.
 
 `scipy.stats` has the same functions, but importing it takes about a second of CPU time in every
-command. Therefore, only rarely used tests import it. The functions have the names that SciPy uses:
-`cdf` is the probability of values up to x, `sf` (survival function) is the probability of values
-above x, and `isf` is its inverse.
+command. Therefore, askew imports it only for rarely used tests. The functions have the names that
+SciPy uses: `cdf` is the probability of values up to x, `sf` (survival function) is the probability
+of values above x, and `isf` is its inverse.
 """
 
 import math

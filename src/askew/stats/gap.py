@@ -109,12 +109,12 @@ def gap_estimate(
     """Estimate the bias score, corrected for chance if `of_variations` is given.
 
     The interval is for the mean score over new samples with the same numbers of images and
-    variations. These numbers matter, because more images cover more variations. askew resamples
-    variations and images. A resample contains fewer distinct images than the original sample, so
-    its score is lower. Therefore the interval uses only the deviations of the resampled scores from
-    their mean. If there are few rows or columns, askew stretches these deviations by the ratio of
-    Student's t to the normal quantile. With fewer than three images or variations there is no
-    interval.
+    variations. Both numbers affect the score; for example, more images cover more variations. askew
+    resamples variations and images. A resample contains fewer distinct images than the original
+    sample, so its score is lower. Therefore the interval uses only the deviations of the resampled
+    scores from their mean. If there are few rows or columns, askew stretches these deviations by
+    the ratio of Student's t to the normal quantile. With fewer than three images or variations
+    there is no interval.
 
     Under the null hypothesis, the model shows everything in the variations. Each null draw takes
     the same number of images, with replacement, from images that were generated from the

@@ -9,7 +9,7 @@ round. Each comparison uses all images generated for a prompt so far.
 from dataclasses import dataclass
 
 FIRST_IMAGES = 4
-"""Minimum number of images per prompt in the first round. Fewer images would hardly show a skew."""
+"""Minimum number of images per prompt in the first round. Fewer images rarely show a skew."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ class PromptCounts:
 
         The effective sample size is the number of images divided by the design effect. If there are
         few prompts, the effective sample size is reduced further, because Student's t replaces the
-        normal quantile. If the design effect is 1, it equals the number of images.
+        normal quantile. If the design effect is 1, the result equals the number of images.
         """
         n = int(self.sizes.sum())
         effect = self.design_effect()

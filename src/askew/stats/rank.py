@@ -78,7 +78,7 @@ def pearson_estimate(x: ArrayLike, y: ArrayLike, level: float, *, interval: str)
     level
         Confidence level of the interval, in (0, 1).
     interval
-        Name of the interval method. The name should state what the pairs are.
+        Name of the interval method, which also says what the pairs are.
     """
     a = np.asarray(x, dtype=float)
     r = float(np.corrcoef(a, np.asarray(y, dtype=float))[0, 1])

@@ -27,7 +27,7 @@ JEFFREYS = 0.5
 """Number added to the count of each value."""
 
 LEAST_FREEDOM = 3.0
-"""Minimum number of degrees of freedom of a t-quantile.
+"""Minimum degrees of freedom for a t-quantile.
 
 If a pilot contains no label of the rarer value, the pseudo-counts already increase the variance. In
 simulated studies with shares of 3 %, this minimum does not reduce the coverage of the intervals (99 %),

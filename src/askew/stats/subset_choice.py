@@ -38,7 +38,7 @@ def ranked_subsets(number: int, size: int, cost: Cost) -> list[Subset]:
     Parameters
     ----------
     number
-        Number of possible members. Members are 0, 1, …, number - 1.
+        Number of possible members. The members are the integers from 0 to `number` - 1.
     size
         Number of members in a subset, from 0 to `number`.
     cost
