@@ -226,7 +226,7 @@ class ClassificationView:
         return b.PictureRow(shots=tuple(shots), label=label, note=note)
 
     def skewed_pairs(self) -> Iterator[b.Block]:
-        """Yield charts of pairs where over 75 % of a group's images get one class (tables 6, 7)."""
+        """Yield charts of pairs with over 75 % of a group's images in one class (tables 6, 7)."""
         pairs = [pair for pair in self.findings.classification.pairs if pair.skewed]
         if pairs:
             yield b.Paragraph(

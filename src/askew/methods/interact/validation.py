@@ -319,8 +319,8 @@ def paper_correlation(
     """Correlate effects as in the paper, where both samples use the same baseline images (Eq. 7-8).
 
     The shared noise increases Pearson's r. A mitigation without effect is simulated: `null` is the
-    mean of the simulated r, and `p` is the share of simulated r that are at least as large as the
-    observed r.
+    mean of the simulated correlations, and `p` is the share of them that are at least as large as
+    the observed correlation.
 
     Parameters
     ----------

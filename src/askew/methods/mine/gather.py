@@ -91,12 +91,12 @@ class BestCandidate:
     evidence: PromptEvidence | None = None
 
     def with_held_out(self, readings: Mapping[str, skew.SkewReading]) -> "BestCandidate":
-        """Return the prompt, with the new measurement of its held-out images if there is one.
+        """Return the prompt; replace its held-out measurement if `readings` contains a new one.
 
         Parameters
         ----------
         readings
-            Measurements by prompt.
+            Measurements of held-out images, keyed by prompt.
         """
         reading = readings.get(self.candidate.text)
         if reading is None:

@@ -313,11 +313,12 @@ def _predicted_deviation(
 ) -> Estimate:
     """Predict the deviation of an axis under a policy, with a bootstrap interval.
 
-    The weights were fitted to the observed shares, whose deviation is often 0. The difference
-    between true and observed shares is about as large as the difference between observed and
-    bootstrap shares. Therefore, bootstrap shares mirrored at the observed shares are plausible true
-    shares. The bias-corrected estimate is the median distance between these mirrored shares and the
-    target. The distance between their mean and the target would often be 0, too.
+    The weights were fitted to the observed shares, so the deviation of the observed shares is often
+    0. The difference between true and observed shares is about as large as the difference between
+    observed and bootstrap shares. Therefore, bootstrap shares mirrored at the observed shares are
+    plausible true shares. The bias-corrected estimate is the median distance between these mirrored
+    shares and the target. The median is used because the distance between the mean of the mirrored
+    shares and the target would also often be 0.
     """
     rng = np.random.default_rng(derived_seed(plan.seed, "predicted", tables.prompt.text, axis.name))
     distance = DISTANCE[axis.scale]
