@@ -251,12 +251,13 @@ def test_an_objective_may_be_in_the_current_folder(
 
 
 def by_language_model(number: int, content: dict[str, Any]) -> Reply:
-    """Answer as the lexicon would with the request's seed; always refuse a quarter of questions."""
+    """Answer as the lexicon would with the request's seed; refuse variations of some prompts."""
     request = content["messages"][-1]["content"]
-    if sum(request.encode()) % 4 == 0:
+    is_variation = "It leaves much open" in request
+    if is_variation and sum(request.encode()) % 4 == 0:
         return says("", refusal="no")
     count = content["response_format"]["json_schema"]["schema"]["properties"]["prompts"]["maxItems"]
-    if "It leaves much open" in request:
+    if is_variation:
         return prompts(
             *LexiconWriter().write("variations", request.split('"')[1], count, seed=content["seed"])
         )

@@ -103,7 +103,7 @@ def test_the_choice_is_measured_in_held_out_images(chosen: MitigationResult) -> 
     intermit = by_name["intermit"].overall
     assert intermit is not None
     assert intermit.mitigated[0] == choice.greedy[1].axes[0]
-    assert "Of 2 axes, a mitigation of" in chosen.page.detail
+    assert "Out of 2 axes, mitigating" in chosen.page.detail
 
 
 def test_more_axes_than_there_are_cannot_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
@@ -237,7 +237,7 @@ def test_a_run_killed_before_its_evaluation_continues(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(sys.modules["askew.methods.mitigate.gather"], "_evaluation_set", killed)
+        patched.setattr(sys.modules["askew.methods.mitigate.gather"], "_evaluation_sets", killed)
         with pytest.raises(KeyboardInterrupt):
             askew.mitigate(NURSE, bootstrap_samples=100, run=tmp_path / "run", **how)
     again = askew.mitigate(NURSE, bootstrap_samples=100, run=tmp_path / "run", **how)
