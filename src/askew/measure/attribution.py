@@ -198,7 +198,7 @@ def _skipped_tokens(pipe: Any) -> int:
 
 
 def _tokens_before(tokenizer: Any, template: str, text: str) -> int:
-    """Return the number of tokens of the instruction before a text; 0 if there is none."""
+    """Return the number of tokens that precede a text in a template; 0 if there are none."""
     start = template.rfind(text.strip())
     if start <= 0:
         return 0

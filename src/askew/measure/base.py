@@ -184,7 +184,7 @@ class SampledLabels(Protocol):
     def labeling_errors(
         self, axis: Axis, labels: Mapping[str, str | Missing]
     ) -> NDArray[np.int64] | None:
-        """Return the effective counts of an instrument's labels for each true value.
+        """Return, for each true value, the effective counts of the labels that an instrument gave.
 
         None if no image has both a person's label and a label from the instrument.
 
@@ -252,7 +252,7 @@ class ComparingVQA:
     def answer_vectors(
         self, vectors: Vectors, questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Return answers about images, given the embedder's vectors for the images."""
+        """Return answers about images, computed from the embedder's vectors for the images."""
         somebody = self.sees_somebody(vectors)
         columns = [self._column(vectors, question, somebody) for question in questions]
         if not columns:

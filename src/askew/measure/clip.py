@@ -204,7 +204,7 @@ class ClipEmbedder(CachingEmbedder):
     def token_embeddings(self) -> torch.Tensor | None:
         """Read the text tower's token embeddings, of shape (tokens, width), from the weight files.
 
-        None if the files are not on this machine, or contain no such embeddings.
+        None if the files are not on this machine, or contain no token embeddings.
         """
         names = list(filter(WEIGHTS.fullmatch, self._network.files))
         if not self._network.is_here(names):

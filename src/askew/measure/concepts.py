@@ -96,9 +96,9 @@ def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) 
         "without glasses" become the concept "no glasses" instead of "glasses". Words after "not"
         are not concepts, up to the next comma or "but". The variant "code" ignores negations.
     phrases
-        Values of an axis, which the variant "paper" keeps together: "south asian" is one concept,
-        and "asian" is not counted. An answer keeps its sign if it is a value with a sign, such as
-        "-1" or "A-".
+        Values of an axis. The variant "paper" does not split these phrases: "south asian" is one
+        concept, and "asian" is not counted. An answer keeps its sign if it is a value with a sign,
+        such as "-1" or "A-".
     """
     if variant == "paper" and text in phrases and _SIGNED.search(text.strip()):
         return [text.strip().lower()]
@@ -205,9 +205,10 @@ def merge_synonyms(
 ) -> list[ConceptCounts]:
     """Give all sets the same vocabulary, and merge synonyms (TIBET, algorithm 1, step 1).
 
-    Two concepts are merged if they have the same most frequent WordNet sense, or if a chain of such
-    concepts links them. In the variant "code", any shared sense links two concepts. A group is
-    named after its most frequent concept, counted over all sets. Ties are resolved alphabetically.
+    Two concepts are linked if they have the same most frequent WordNet sense or, in the variant
+    "code", any sense in common. Concepts that are linked directly, or through other concepts, are
+    merged. A group is named after its most frequent concept, counted over all sets. Ties are
+    resolved alphabetically.
     """
     aligned = align(sets)
     if not aligned or not aligned[0].vocabulary:

@@ -255,7 +255,7 @@ class Denoiser:
         return None
 
     def _halve_batch(self, size: int) -> None:
-        """Halve the batch size after a batch of the given size needed too much memory."""
+        """Halve the batch size after a batch of this size needed too much memory."""
         device = self.pipe._execution_device
         if size == 1:
             raise ModelError(

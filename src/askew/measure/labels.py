@@ -434,7 +434,7 @@ class _LabelCount:
 def _unevenly_absent(
     values: Mapping[str, Sequence[str]], answers: Mapping[Path, Answers], absent: Collection[Path]
 ) -> list[str]:
-    """Return a warning for each axis for which the share of missing files depends on the label.
+    """Return a warning for each axis on which the share of missing files depends on the label.
 
     askew applies Pearson's chi-squared test to a table that counts missing and existing files per
     label. The test uses permutations if counts are small. The q-values come from the

@@ -252,7 +252,7 @@ def _face_probability(logits: Floats32) -> Floats:
 
 
 def _moved(boxes: Floats, corrections: Floats32) -> Floats:
-    """Move each edge of a box by a correction, given as a fraction of the box's width or height."""
+    """Move the edges of a box by corrections, expressed as fractions of its width or height."""
     sides = boxes[:, 2:] - boxes[:, :2]
     return np.asarray(boxes + corrections * np.tile(sides, 2))
 
@@ -280,7 +280,7 @@ def _suppressed(
     threshold
         Maximum permitted overlap, as a fraction of the area.
     of_smaller
-        If True, divide the overlap by the area of the smaller box instead of the union.
+        If True, divide the overlap by the area of the smaller box instead of the area of the union.
     """
     order = np.argsort(-scores, kind="stable")
     sides = np.maximum(boxes[:, 2:] - boxes[:, :2] + 1, 0)

@@ -53,7 +53,7 @@ DESCRIBED: Mapping[str, tuple[str, ...]] = {
     "ableism": ("disability",),
     "color": ("style",),
 }
-"""Attributes that answer open questions about topics that are not attributes, keyed by topic."""
+"""Attributes whose values answer an open question about a topic, keyed by the topic."""
 
 KNOWN_ERRORS = weights("embedder") / "known_errors.json"
 """File with confusion counts for each attribute, written by `benchmarks.studio_vqa`."""

@@ -287,7 +287,10 @@ def _axis_change(
     after: Mapping[str, Floats],
     variant: Variant,
 ) -> SimulatedAxis | None:
-    """Compute the scores of an axis; None if an image set has no concept in a simulation."""
+    """Compute the scores of an axis before and after the errors.
+
+    None if an image set has no concepts before the errors or in a simulation.
+    """
     scores = []
     for frequencies in (before, after):
         compared = np.stack([frequencies[name] for name in counterfactuals])

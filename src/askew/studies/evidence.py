@@ -95,7 +95,7 @@ NEEDED = (
 """Files of every pack."""
 
 ENTRY = re.compile(rf"(?:[A-Za-z0-9][A-Za-z0-9._-]*|{IMAGES}/[0-9a-f]{{64}}\.(?:png|jpg|webp))")
-"""Pattern for the names of zip entries that may be extracted."""
+"""Pattern that the names of all entries of a zip file must match."""
 
 MOST_BYTES = 2**35
 """Maximum total size of a zip file's extracted content, in bytes (32 GiB)."""

@@ -116,7 +116,7 @@ class ErrorRate:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Simulated changes in the scores of a prompt at a given error rate.
+    """Simulated changes in the scores of a prompt at one error rate.
 
     Attributes
     ----------

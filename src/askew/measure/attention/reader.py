@@ -43,8 +43,8 @@ def attribution_text(prompt: str, concept: str, against: str) -> str:
 class AttentionReader:
     """Reader that records a model's attention to concepts, and to another word for comparison.
 
-    A reading is a vector from `encode_maps`. For each concept, it contains a map of the concept and
-    a map of the word `against`.
+    A reading is a vector from `encode_maps`. For each concept, the vector contains a map of the
+    concept and a map of the word `against`.
 
     Parameters
     ----------
@@ -175,8 +175,8 @@ def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request,
     Yields
     ------
     dict
-        The vector for each request. The vectors for a batch are added when the images of the batch
-        are finished.
+        The vector for each request. When the images of a batch are finished, their vectors are
+        added.
     """
     maps_by_request: dict[Request, Maps] = {}
 

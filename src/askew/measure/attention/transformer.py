@@ -52,7 +52,7 @@ MODULATIONS = ("temb", "temb_mod", "temb_mod_img", "temb_mod_txt")
 BEFORE_FIRST_STEP = -1
 """Value that indicates that no step has been recorded yet.
 
-The value cannot be None, because the first step of a scheduler is None.
+The value cannot be None, because the scheduler's `step_index` is None at the first step.
 """
 
 Softmax = Literal["text", "joint"]

@@ -57,8 +57,8 @@ class ComparisonPlan(RunPlan):
 class ComparisonDocument(Document, RunDifferences[R, D]):
     """A comparison with its files comparison.json, comparison.toml and comparison.html.
 
-    A subclass defines the page, the estimates of the differences, and the type of the file's
-    content.
+    A subclass defines the page, the estimates of the differences, and the type of the content of
+    comparison.json.
     """
 
     content: ClassVar[object]

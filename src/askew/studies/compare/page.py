@@ -371,7 +371,7 @@ class ComparisonView:
     def details(self) -> Iterator[b.Block]:
         """Yield the images and axes of all image sets.
 
-        If there are several image sets, they are collapsed.
+        If there are several image sets, the details of each set are collapsed.
         """
         sets = [
             image_set for run in self.comparison.runs.values() for image_set in run.findings.sets

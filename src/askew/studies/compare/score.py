@@ -133,7 +133,7 @@ def score(
 def difference_of_scores(
     entry: ScoreDifference, scores: Mapping[str, Mapping[ScoreKey, Estimate]]
 ) -> ScoreDifference:
-    """Return the entry, with its value set to the second run's score minus the first run's.
+    """Return the entry with the second run's score minus the first run's score as its value.
 
     Bias correction draws random samples, so computing a score twice from the same images yields
     slightly different values. A page shows the scores of both runs next to their difference, so the

@@ -289,7 +289,7 @@ def skin_score(
     sides
         Changes in skin tone in both runs, one row per input image.
     cells
-        Mean change in skin tone that each run reports in its results.
+        Mean changes in skin tone that the two runs report in their results.
     scoring
         Settings for the intervals.
     names

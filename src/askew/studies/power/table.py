@@ -96,7 +96,7 @@ def totals(
     Parameters
     ----------
     rows, question, design
-        The same as for `table`.
+        As in `table`.
     cost
         Costs of generating one image.
     """

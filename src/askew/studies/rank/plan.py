@@ -29,7 +29,7 @@ class ModelPlan(PlanPart):
 
 
 class RankPlan(ScoredPlan):
-    """Plan to rank given prompts on one or more models.
+    """Plan for ranking prompts on one or more models.
 
     Fields that are not listed here have the same meaning as in a search. `llm`, `topic` and `words`
     determine which variations askew writes.

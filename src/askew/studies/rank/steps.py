@@ -647,9 +647,9 @@ def _principal_coordinates(
 ) -> tuple[list[tuple[float, float]], tuple[float, float]]:
     """Return the coordinates of vectors on the first two principal directions.
 
-    The share of the variance that each direction explains is also returned. In each direction, the
-    element with the largest magnitude is made positive, so that signs do not depend on the linear
-    algebra library.
+    The function also returns the share of the variance that each direction explains. In each
+    direction, the element with the largest magnitude is made positive, because linear algebra
+    libraries choose different signs.
     """
     rows = vectors.astype(float)
     centered = rows - rows.mean(axis=0)
