@@ -126,7 +126,7 @@ def parse(texts: str | Sequence[str] | None, scores: Scores) -> list[Condition]:
     texts : str or sequence of str, optional
         The conditions.
     scores : mapping
-        Scores that a condition may name.
+        Scores that a condition can name.
 
     Returns
     -------

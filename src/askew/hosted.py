@@ -105,7 +105,7 @@ class Server:
         each request. Error messages show the address without the query string and the password.
     timeout
         Number of seconds (above 0) after which a request fails if the server sends no data. A
-        complete response may take `DEADLINE` times as long.
+        request also fails if its response is not complete after `DEADLINE` times as long.
     attempts
         Maximum number of times that a request is sent (at least 1).
 

@@ -96,7 +96,7 @@ class Method(Generic[P, G, F, R_co]):
     page
         Function that returns the content of the report.
     result
-        Python class of the result. A subclass of `Result` may add shortcuts for accessing the
+        Python class of the result. A subclass of `Result` can add shortcuts for accessing the
         method's scores.
     version
         Version of the method. The number increases whenever a change makes the same plan and images

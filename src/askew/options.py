@@ -117,7 +117,7 @@ def _scalar(text: str) -> Setting:
 
 
 def repeated(metavar: str) -> Parameter:
-    """Return an option that may be given more than once, with one string each time."""
+    """Return an option that can be repeated, with one string each time."""
     return Parameter(
         converter=_as_written, n_tokens=1, negative="", show_default=False, metavar=metavar
     )

@@ -19,7 +19,7 @@ NEXT_SECTION = re.compile(r"\n\n(?=\w+\n-+\n)")
 
 
 class Unset:
-    """Default value shown in a signature for options that may be omitted."""
+    """Default value shown in a signature for options that can be omitted."""
 
     def __repr__(self) -> str:
         return "..."

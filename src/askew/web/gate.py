@@ -247,7 +247,7 @@ def _user() -> int:
 
 
 def with_headers(send: Send, added: Headers) -> Send:
-    """Wrap a function that sends responses so that it adds headers to each response.
+    """Return a function that adds headers to each response before passing it to `send`.
 
     A response without a cache policy also gets a header that prevents browsers from storing the
     response.

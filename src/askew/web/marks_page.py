@@ -49,7 +49,7 @@ def mark_form(
     placed
         The image.
     chosen
-        Filter that was active on the list from which the user opened the image.
+        Filter of the list in which the user opened the image.
     """
     axes = [axis for axis in placed.of.axes if placed.of.values.get(axis.name)]
     action = f"/runs/{run.facts.id}/images/{placed.image.id}"

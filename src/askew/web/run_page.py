@@ -1,4 +1,4 @@
-"""Page of a run, with its report.
+"""Page that shows the report of a run.
 
 Each image count in the report links to a list of the counted images.
 """

@@ -200,7 +200,7 @@ def calibrations(prompts: Sequence[PromptPlan], instruments: Mapping[str, VQA]) 
 
 
 def calibration(name: str, instrument: object, axes: Iterable[Axis]) -> Errors:
-    """Return the error counts that an instrument itself reports for axes, if any.
+    """Return an instrument's own error counts on the axes; empty if it reports none.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def requests_of(prompt: str, model: object, images: int, seed: int) -> dict[str,
 def targets_of(model: object) -> Targets:
     """Return the target shares of a model's mitigations, keyed by axis.
 
-    A policy may request shares that differ from its targets, because models do not always follow
+    A policy can request shares that differ from its targets, because models do not always follow
     prompts.
     """
     targets: dict[str, Mapping[str, float]] = {}
