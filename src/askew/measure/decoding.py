@@ -113,7 +113,8 @@ class OptionWalk(OptionReader):
     def _log_probabilities(self, logits: torch.Tensor, tokens: Sequence[int]) -> Scores:
         """Return log-probabilities of shape (rows, tokens).
 
-        The end of an answer is assigned the sum of the probabilities of all tokens that end it.
+        The probability of the end of an answer is the sum of the probabilities of all tokens that
+        end it.
         """
         logp = torch.log_softmax(logits.float(), dim=-1)
         columns = {token: logp[:, token] for token in tokens}

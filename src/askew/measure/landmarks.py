@@ -17,9 +17,9 @@ from askew.types import Missing
 Landmarks = NDArray[np.float64]
 """Coordinates x and y of three or five points in pixels, of shape (3, 2) or (5, 2).
 
-Three points are the left eye, the right eye (as seen by the viewer) and the base of the nose. Five
-points are the left eye, the right eye, the tip of the nose, and the left and right corners of the
-mouth.
+If there are three points, they are the left eye, the right eye (as seen by the viewer) and the base
+of the nose. If there are five points, they are the left eye, the right eye, the tip of the nose,
+and the left and right corners of the mouth.
 """
 
 

@@ -45,7 +45,7 @@ class NetworkSettings:
     Attributes
     ----------
     device
-        cuda, cuda:1, mps or cpu. `auto` is the fastest device of this machine.
+        cuda, cuda:1, mps or cpu. `auto` is the fastest device on this machine.
     dtype
         float32, bfloat16 or float16. `auto` is float32 on a CPU and a 16-bit format on a GPU.
     revision

@@ -2,8 +2,8 @@
 
 Three small networks run one after the other. The first network proposes boxes in an image pyramid:
 copies of the image at several sizes. The second and the third network reject and refine the
-proposals. The third network also returns the points. Thresholds, and the factor between the sizes
-in the pyramid, come from the paper's authors.
+proposals. The third network also returns the points. The thresholds and the factor between the
+sizes in the pyramid come from the paper's authors.
 
 The weights in `data/mtcnn.npz` come from the package `mtcnn` 1.0.0 on PyPI (MIT license,
 `data/MTCNN-LICENSE.txt`). The code of that package needs TensorFlow.

@@ -34,8 +34,9 @@ def AttentionMaps(  # noqa: N802
     attribution
         Any text. The recorder computes a map for each token of this text.
     branch
-        Rows of the guidance batch to record. `cond` records the rows with the prompt. `uncond`
-        records the unconditional rows, and requires plain cross-attention and guidance.
+        Rows of the guidance batch to record. `cond` records the conditional rows, which use the
+        prompt. `uncond` records the unconditional rows, and requires plain cross-attention and
+        guidance.
     definition
         Definition of a map: `ovam`, or `output`, which is possible only for transformers in which
         text and image attend to each other in one sequence.

@@ -161,7 +161,7 @@ def _verdict(difference: AxisDifference, tests: int) -> str:
 
 
 def _direction(difference: AxisDifference, shares: _RunShares) -> b.Deviation:
-    """Return "under" if the second run's share is closer to the reference, "over" if it is farther.
+    """Return "under" for a change toward the reference, and "over" for a change away from it.
 
     The result is "none" unless the runs differ on the axis, the interval of the share's difference
     excludes 0, and both shares are on the same side of the reference.

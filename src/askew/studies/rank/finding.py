@@ -154,7 +154,7 @@ def _skew(loss: float | Missing) -> float | None:
 def _images_until_decided(
     plan: RankPlan, miner: Miner, prompts: Sequence[str]
 ) -> Mapping[str, int]:
-    """Add held-out images until verdicts are reached, and return how many each prompt has."""
+    """Add held-out images until verdicts are reached, and return their number for each prompt."""
     seed = held_out_seed(plan.seed)
     images: dict[str, int] = {}
     readings: dict[str, SkewReading] = {}

@@ -442,7 +442,7 @@ def _pictures(findings: RankFindings, media: Media) -> Iterator[b.Section]:
 
 
 def _prompt_blocks(findings: RankFindings, media: Media, prompt: str) -> list[b.Block]:
-    """Return each model's images, the prompt details missing from them, and a map of all images."""
+    """Return each model's images, the prompt details that they lack, and a map of all images."""
     entries = [entry for entry in findings.ranked if entry.prompt == prompt]
     rows = [
         _model_row(media, findings, entries, model, number)

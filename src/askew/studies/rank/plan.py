@@ -14,9 +14,8 @@ from askew.stats.looks import looks
 FINDING_IMAGES = 128
 """Lower bound of the default number of images per prompt in the last round.
 
-With this number of images, a search for five of 71 occupations has a probability of .92 to find
-only occupations whose planted skew is at most .10 below the fifth-largest skew
-(benchmarks.halving).
+With this number of images, a search for 5 of 71 occupations finds, with a probability of .92, only
+occupations whose planted skew is at most .10 below the fifth-largest skew (benchmarks.halving).
 """
 
 

@@ -53,7 +53,7 @@ from askew.types import Estimate, Missing, Picture, grouped, record
 
 @record
 class RankedPrompt(ExplainedPrompt):
-    """A prompt, with its score for a model and an axis.
+    """A prompt with its score for one model on one axis.
 
     Attributes
     ----------

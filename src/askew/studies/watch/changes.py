@@ -81,7 +81,7 @@ def axis_changes(first: AuditResult, now: AuditResult) -> list[CheckpointChange]
 
 
 def _labeled_axes(prompt: PromptPlan) -> Iterator[AxisPlan]:
-    """Yield the axes of a prompt that have a list of values."""
+    """Yield a prompt's axes that have a list of values."""
     yield from (axis for axis in prompt.axes if axis.axis().values)
 
 
