@@ -267,7 +267,9 @@ def test_a_run_ends_only_if_every_planned_image_is_stored_or_missing(tmp_path: P
         model="studio/planted",
         bootstrap_samples=100,
     )
-    with pytest.raises(RunError, match="1 of 12 planned images are neither stored nor missing"):
+    with pytest.raises(
+        RunError, match="1 of 12 planned images are neither stored nor recorded as missing"
+    ):
         replace(AUDIT, gather=gather).run(plan, run=tmp_path / "run")
     assert not (tmp_path / "run" / "results.json").exists()
     assert run([*COMMAND, str(tmp_path / "run")]) == 0

@@ -162,7 +162,7 @@ def test_housekeeping_beside_a_run_is_refused(
         wanted = requests(0)
         store.put_pictures(wanted, images(wanted), {})
         assert run(arguments[command]) == 1
-        assert "another askew command uses the store" in capsys.readouterr().err
+        assert "another askew command is using the store" in capsys.readouterr().err
         assert len(list(place.glob("pictures/*/*"))) == COUNT
         assert folder.is_dir()
     assert run(arguments[command]) == 0

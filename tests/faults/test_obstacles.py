@@ -59,7 +59,7 @@ def test_a_stopped_process_is_named_with_the_command_that_continues_it(
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
     notes = [event.note for event in generate(tmp_path) if event.kind == "message"]
     assert len(notes) == 1
-    assert f"process {process.pid} works on the same images, but is stopped" in str(notes[0])
+    assert f"process {process.pid} is working on the same images, but is stopped" in str(notes[0])
     while process.poll() is None:  # it stops before each of its batches
         process.send_signal(signal.SIGCONT)
     assert process.returncode == 0
@@ -87,7 +87,7 @@ def test_the_process_that_holds_the_index_is_named(
         store.put_digests(
             {"a": FileDigest(size=1, modified=1, changed=1, inode=1, digest="0" * 64)}
         )
-    with pytest.raises(StoreError, match=rf"command \(process {process.pid}\) uses the store"):
+    with pytest.raises(StoreError, match=rf"command \(process {process.pid}\) is using the store"):
         StoreLock(tmp_path, exclusive=True)
     process.kill()
     process.wait()
@@ -97,7 +97,7 @@ def test_the_process_that_holds_the_index_is_named(
 
 
 def test_a_running_process_is_named() -> None:
-    assert "process 12 works on the same images. If it hangs" in dispatch.wait_sentence(12, 5)
+    assert "process 12 is working on the same images. If it hangs" in dispatch.wait_sentence(12, 5)
     assert "another process works" in dispatch.wait_sentence(None, 5)
 
 

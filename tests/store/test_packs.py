@@ -318,7 +318,7 @@ def test_an_absent_bucket_and_a_silent_server_are_one_sentence(
     with pytest.raises(StoreError, match="there is no bucket at s3://absent/run"):
         Bucket("s3://absent/run").put("slices/a", b"")
     use_server(monkeypatch, "http://127.0.0.1:1")
-    with pytest.raises(StoreError, match=r"has not answered for 0 s .* Repeat the") as raised:
+    with pytest.raises(StoreError, match=r"has not responded for 0 s .* Repeat the") as raised:
         Bucket("s3://packs/run", patience=0.05, timeout=1).put("slices/a", b"")
     assert SECRET not in str(raised.value)
     assert KEY not in str(raised.value)

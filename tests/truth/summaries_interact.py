@@ -111,7 +111,7 @@ def prompts_claim(seed: int) -> bool:
     ]
     entries = over_prompts(of_prompts, 0.95)
     claims = bool(associated_pairs(entries))
-    no_claim = f"Over 3 prompts, none of {PAIRS} of axes is significantly associated."
+    no_claim = f"Over 3 prompts, none of {PAIRS} of axes shows a significant association."
     assert (answer_over_prompts(entries) == no_claim) is not claims
     return claims
 

@@ -60,8 +60,8 @@ JOINT = ": "
 class FolderCollection:
     """Images in a folder, with their prompts and with labels from people.
 
-    The images include those whose files are listed in the manifest but do not exist. askew counts
-    these images as missing when it imports the collection.
+    The collection also contains images whose files are listed in the manifest but do not exist.
+    askew counts these images as missing when it imports the collection.
 
     Attributes
     ----------
@@ -309,7 +309,7 @@ def _filed_pictures(
 def _labels_of_row(
     row: Mapping[str, str], columns: Mapping[str, tuple[str, ...]]
 ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """Return two mappings from axes to labels: for axes with one rater, and with several raters."""
+    """Return the labels of axes with one rater, and of axes with several raters, keyed by axis."""
     single = {}
     several = {}
     for axis, names in columns.items():

@@ -158,7 +158,7 @@ def _visible_files(folder: Path) -> tuple[list[Path], list[Path]]:
 def _entries(folder: Path) -> Iterator[tuple[os.DirEntry[str], Path]]:
     """Yield each entry of a folder with its path, or nothing if the folder cannot be read.
 
-    `Path.iterdir` creates paths in a tenth of the time that parsing them would take. `os.scandir`
+    Creating the paths with `Path.iterdir` takes a tenth of the time of parsing them. `os.scandir`
     needs no further system call to report whether an entry is a file.
     """
     with suppress(OSError):

@@ -285,7 +285,7 @@ def explain_errors(name: str, library: str = "", part: str = "") -> Iterator[Non
         Name of the network that is found, downloaded or loaded in the context.
     library
         Library that loads the network. If a library is given, unknown exceptions are also converted
-        to UsageError. Otherwise, unknown exceptions are raised unchanged.
+        to UsageError. If no library is given, unknown exceptions are raised unchanged.
     part
         Part of the network that is loaded.
     """

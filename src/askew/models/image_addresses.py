@@ -75,7 +75,8 @@ def fetch_image(address: str, server: str) -> bytes:
     Raises
     ------
     ServerError
-        If askew may not fetch files from this address, or if there is no file at the address.
+        If askew is not allowed to fetch files from this address, or if there is no file at the
+        address.
     """
     target = checked_target(address, server)
     attempt = 1

@@ -311,7 +311,7 @@ def split_names(names: Names) -> tuple[str, ...]:
 
 
 def parse_pairs(text: Pairs) -> dict[str, tuple[str, ...]]:
-    """Return the values for each key, from "key=value, key=value" or from a mapping.
+    """Return the values of each key in "key=value, key=value" or in a mapping.
 
     Raises
     ------
@@ -333,7 +333,7 @@ def parse_pairs(text: Pairs) -> dict[str, tuple[str, ...]]:
 
 
 def single_values(values: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the only value of each key.
+    """Return a mapping in which each tuple of values is replaced by its only value.
 
     Raises
     ------

@@ -16,7 +16,7 @@ MOST_CONFLICTS = 100
 """Maximum number of files listed in an error message about contradictory rows."""
 
 MOST_VALUES = 20
-"""A column may identify a rater or a model if it has at most this many distinct values."""
+"""A column can identify a rater or a model if it has at most this many distinct values."""
 
 
 def hub_blobs(folder: Path) -> Path | None:
@@ -130,8 +130,8 @@ class Places:
     def named(self, cell: str) -> Sequence[Path]:
         """Return the image files that best match the path in a cell.
 
-        These files have the name that the cell contains, and of all files with this name, their
-        paths share the longest ending with the cell's path.
+        The files have the same name as the path in the cell. If several files have this name, only
+        the files whose paths match the most trailing parts of the path in the cell are returned.
         """
         parts = cell.split("/")
         by_length = grouped(
@@ -372,7 +372,7 @@ def _describe_conflicts(
 
 
 def _differences(pictures: Sequence[FiledPicture]) -> list[str]:
-    """Return the fields in which the rows for one file differ, with their contents."""
+    """Return the name and contents of each field in which the rows for one file differ."""
     contents = [_fields_of(picture) for picture in pictures]
     differences = []
     for name in contents[0]:

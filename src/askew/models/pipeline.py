@@ -55,7 +55,8 @@ class PipelineModel:
     defaults
         Settings that apply unless `settings` override them. See `DiffusersModel`.
     known
-        Values of the facts in `FACTS`, or None if the pipeline must be opened to find them.
+        Values of the facts that `FACTS` lists, or None if the pipeline must be opened to determine
+        them.
     **settings
         The user's settings. See `askew.models.diffusers.model.DiffusersModel`.
 
@@ -98,7 +99,7 @@ class PipelineModel:
         self.dtype: str = facts["dtype"]
 
     def facts(self, network: Callable[[], Any], *parts: object) -> Mapping[str, Any]:
-        """Return the facts in `FACTS` about a network.
+        """Return the facts about a network that `FACTS` lists.
 
         Open the network only if its facts are not remembered.
 
@@ -200,8 +201,8 @@ class PipelineEditor:
     settings
         Settings that override the model's settings.
     known
-        Values of the editor's facts in `FACTS`, or None if the pipeline must be opened to find
-        them.
+        Values of the editor's facts that `FACTS` lists, or None if the pipeline must be opened to
+        determine them.
     """
 
     def __init__(

@@ -500,7 +500,7 @@ class ImageReference:
     source : ImageSource
         Run that contains the image.
     overlay : HeatOverlay or MaskOverlay, optional
-        Attention to draw over the image.
+        Attention overlay to draw over the image.
     large : bool
         Whether to embed a large copy in the page.
     """
@@ -545,7 +545,7 @@ class Scatter:
     points : tuple of ScatterPoint
         All points in the plot.
     x, y : tuple of (str, Scale or None)
-        Name and scale of each axis; None for an axis without numbers.
+        Name and scale of each axis; the scale is None for an axis without numbers.
     description : str
         Description of the plot, for terminals and for readers who cannot see the plot.
     keys : tuple of str
@@ -553,7 +553,7 @@ class Scatter:
     square : bool
         Whether both axes have the same length and range.
     diagonal : str
-        Meaning of the line x = y; "" to draw no such line.
+        Meaning of the line x = y; "" to omit the line.
     """
 
     caption: str

@@ -184,7 +184,7 @@ def chart(
     Parameters
     ----------
     plane : ValuePlane
-        Plot area to draw.
+        Plot area that contains the drawing.
     above, below : str
         Name of the vertical axis, and name of the horizontal axis.
     title, description : str

@@ -289,7 +289,7 @@ def overlay_copy(image: Image.Image, overlay: HeatOverlay | MaskOverlay, side: i
     image : Image
         The image.
     overlay : HeatOverlay or MaskOverlay
-        Attention to draw over the image.
+        Attention overlay to draw over the image.
     side : int
         Longest side of the copy, in pixels.
     """

@@ -282,15 +282,15 @@ _INTERACTIONS: Mapping[str, Phrase] = {
         condition="Σ |IS| has p < 0.05",
     ),
     "no_association_over_prompts": Phrase(
-        text="Over {prompts} prompts, none of {pairs} of axes is significantly associated.",
-        condition="no pair has q < 0.05 when the p-values of all prompts are combined in Fisher's "
-        "sum",
+        text="Over {prompts} prompts, none of {pairs} of axes shows a significant association.",
+        condition="no pair has q < 0.05 when the p-values of all prompts are combined with "
+        "Fisher's statistic",
     ),
     "association_over_prompts": Phrase(
         text="Over {prompts} prompts, {associated} of {pairs} of axes {are} significantly associated "
         "in at least one prompt{disagreement}. Most often: {most} ({edges}; {effects}).",
-        condition="at least one pair has q < 0.05 when the p-values of all prompts are combined in "
-        "Fisher's sum",
+        condition="at least one pair has q < 0.05 when the p-values of all prompts are combined"
+        " with Fisher's statistic",
     ),
     "prompt_disagreement": Phrase(
         text="; the effects differ significantly between prompts for {count} of them",

@@ -55,8 +55,8 @@ def plain(shown: Iterable[Block]) -> Iterator[PlainBlock]:
     Yields
     ------
     PlainBlock
-        The converted blocks in the same order. Image grids, and sections that no screen shows, are
-        omitted. A line chart becomes `Details` with a table of its numbers.
+        The converted blocks in the same order. Image grids, and sections that are not shown on
+        screens, are omitted. A line chart becomes `Details` with a table of its numbers.
     """
     for block in shown:
         if isinstance(block, Section | Details):

@@ -198,7 +198,7 @@ def meta(
     Parameters
     ----------
     head : Head
-        Findings of a run.
+        Findings of the run.
     models : sequence of Identity
         Models in the run; empty to use the model in `head`.
     images : str
@@ -247,7 +247,7 @@ def _image_count(sets: Sequence[PictureSet]) -> str:
 
 
 def picture_gaps(sets: Sequence[PictureSet]) -> list[MissingNote]:
-    """Return a note on the missing images in each image set."""
+    """For each image set, return a note on its missing images."""
     return [_picture_gap(image_set) for image_set in sets]
 
 
@@ -378,7 +378,7 @@ def provenance(head: Head) -> tuple[Block, ...]:
 
 
 def _instrument_facts(head: Head) -> list[Named]:
-    """Return the fingerprints of all instruments, each with the instrument's kind and name."""
+    """Return the kind, name and fingerprint of each instrument."""
     kinds = (
         ("vqa", head.instruments.vqa),
         ("embedder", head.instruments.embedder),

@@ -54,7 +54,7 @@ class UnbrokenText(text.Text):
 
 
 def screen(page: Page, width: int | None = None) -> RenderableType:
-    """Return the parts of a page that a terminal shows.
+    """Return the parts of a page to show in a terminal.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def deviation(group: ValueGroup, value: ValueShare) -> Deviation:
     group : ValueGroup
         Shares of the values of an axis, with a verdict.
     value : ValueShare
-        One of these shares.
+        One of the group's shares.
 
     Returns
     -------
@@ -193,7 +193,10 @@ class _ValueRows:
         return tag("tbody", *rows, class_=" ".join(filter(None, kinds)))
 
     def _cells(self, group: ValueGroup, value: ValueShare) -> Iterator[Markup | None]:
-        """Yield the name, plot and share of a value. The plot and the share link to the images."""
+        """Yield the name, plot and share of a value.
+
+        Both the plot and the share are links to the images.
+        """
         direction = deviation(group, value)
         bold = "strong" if direction != "none" else None
         if not self.chart.value:

@@ -380,7 +380,7 @@ def set_label(name: str) -> str:
 
 
 def capital(text: str) -> str:
-    """Return a text with a capital first letter."""
+    """Return a text with its first letter capitalized."""
     return text[:1].upper() + text[1:]
 
 

@@ -46,7 +46,7 @@ MAX_ADDED_WORDS = 5
 """Maximum number of words that a counterfactual prompt may add, besides the words for its value."""
 
 _MAX_EXCHANGED = 3
-"""Maximum number of adjacent key words in the prompt that may be replaced by words for a value."""
+"""Maximum number of adjacent key words in the prompt that words for a value can replace."""
 
 _LEAST_SHARED = 0.4
 """Minimum similarity, in [0, 1], between a non-English prompt and its counterfactual prompt."""
@@ -217,8 +217,8 @@ def counterfactual_fault(
     values
         All values of the axis.
     stated
-        Whether the original prompt may already state a value of the axis. If True, the new value
-        may replace the words for the old value.
+        Whether the original prompt is allowed to state a value of the axis. If True, words for the
+        new value can replace the words for the old value.
     doubtful
         Whether to accept a value even if askew does not know it as a value of the axis.
 

@@ -344,7 +344,7 @@ def read_axes(value: Any) -> list[ParsedAxis]:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Return the content of an object's only field if it contains the axes; else return `value`."""
+    """Return the content of the only field if this field contains axes; if not, return `value`."""
     if not isinstance(value, Mapping) or len(value) != 1:
         return value
     inner = next(iter(value.values()))
@@ -354,7 +354,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _is_collection_of_axes(inner: list[Any] | dict[Any, Any]) -> bool:
-    """Check whether `inner` is a list of named axes or an object of lists and objects only."""
+    """Check whether `inner` is a list of named axes, or an object of only lists and objects."""
     if isinstance(inner, dict):
         return all(isinstance(part, dict | list) for part in inner.values())
     if not all(isinstance(part, dict) for part in inner):

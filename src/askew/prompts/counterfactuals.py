@@ -253,7 +253,7 @@ def _adjective_start(change: _Change, phrase: NounPhrase) -> int:
 
 
 def _phrase_edits(change: _Change) -> Iterator[Edit]:
-    """Yield the edits that add a phrase, or that put it in place of a conflicting phrase."""
+    """Yield the edits that add a phrase, and replace or remove conflicting statements."""
     is_stated = bool(change.matching) or _is_implied(change)
     replaceable = change.conflicting_phrases[:1]
     for statement in change.conflicting:
@@ -360,13 +360,13 @@ def _continues_with_verb(parsed: ParsedPrompt, after: int) -> bool:
 
 
 def _joins_relative_clause(parsed: ParsedPrompt, words: str, after: int) -> bool:
-    """Check whether "who is" follows at index `after`, and the new words begin with "who"."""
+    """Check whether "who is" is at index `after`, and the new words also begin with "who"."""
     is_relative = parsed.lower(after) == "who" and parsed.lower(after + 1) in ("is", "are")
     return is_relative and words.startswith("who ")
 
 
 def _joins_other_clause(parsed: ParsedPrompt, words: str, after: int) -> bool:
-    """Check whether a clause like "who sings" follows, and the new words begin with "who"."""
+    """Check whether a clause such as "who sings" follows, and the new words begin with "who"."""
     is_relative = parsed.lower(after) == "who" and parsed.lower(after + 1) not in ("is", "are", "")
     return is_relative and words.startswith("who ")
 
@@ -382,7 +382,7 @@ def _agreeing_words(form: ValueForm, subjects: Sequence[NounPhrase]) -> str:
 
 
 def clause_end(parsed: ParsedPrompt, after: int) -> int:
-    """Return the character index at which the clause of the word before index `after` ends.
+    """Return the character index of the end of the clause with the word before index `after`.
 
     A clause ends at the next comma or other punctuation mark, or at the end of the text.
     """

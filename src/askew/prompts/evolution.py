@@ -64,7 +64,7 @@ class Candidate:
 
 
 Evaluate = Callable[[Sequence[Candidate]], Sequence[Candidate]]
-"""A function that evaluates a population: it returns the prompts with their losses and counts."""
+"""A function that returns the prompts of a population, with their losses and counts filled in."""
 Expected = Callable[[str], float]
 """A function that returns the loss predicted from the words of a text."""
 
@@ -141,9 +141,9 @@ def evolve(
 
     With `learn`, the search selects parents from all previous iterations. For each parent, the
     search draws new expected losses for all prompts from the posterior distribution, and selects
-    the prompt with the lowest expected loss. The search then requests more mutations of this parent
-    than needed, and evaluates the mutations with the lowest expected losses in the draw that
-    selected the parent.
+    the prompt with the lowest expected loss. The search requests more mutations of this parent than
+    it needs. It evaluates only the mutations with the lowest expected losses, according to the draw
+    that selected the parent.
 
     If the prompt generator finds no new mutations, the search uses random prompts instead. If the
     generator finds no new random prompts either, the iteration has fewer prompts.
@@ -198,8 +198,8 @@ def _drawn_parents(
 ) -> list[tuple[Candidate, Expected | None]]:
     """Select parents by Thompson sampling; return pairs of a parent and the draw that selected it.
 
-    Each parent is the prompt with the lowest expected loss in its draw, among the prompts that are
-    not selected yet.
+    Each draw selects the prompt with the lowest expected loss, excluding prompts that earlier draws
+    selected.
     """
     parents: list[tuple[Candidate, Expected | None]] = []
     chosen = set[str]()

@@ -72,7 +72,7 @@ class LexiconWriter:
         Function that checks whether a model's vocabulary includes all words of a text, so that the
         generator writes only texts that the model understands.
     vocabulary
-        Name of the model's vocabulary; "" if texts may contain any words.
+        Name of the model's vocabulary; "" if texts can contain any words.
     on
         Whether to propose axes that the prompt leaves open, axes that it states, or both.
     """
@@ -432,8 +432,9 @@ DETAILS = 2
 def vary(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
     """Yield an endless sequence of variations, or nothing if the prompt leaves no details open.
 
-    Aspects take turns, and so do the values of each aspect. Therefore, even in a short series of
-    variations, all aspects appear about equally often, and so do all values of an aspect.
+    The variations use all aspects in turn, and all values of each aspect in turn. Therefore, even
+    in a short series of variations, all aspects appear about equally often, and so do all values of
+    an aspect.
 
     Parameters
     ----------
@@ -506,7 +507,8 @@ def _fitting_details(
 def _word_count(detail: d.Detail) -> int:
     """Return the maximum number of words that a detail adds to a prompt.
 
-    Frames also add "of", and some values also add "working".
+    For a frame, the count includes the added word "of". For some values, it includes the added word
+    "working".
     """
     count = len(detail.form.words.split())
     return count if detail.is_phrase or detail.form.place == "before" else count + 1
@@ -581,7 +583,7 @@ def _with_details(text: str, words: Words, topic: d.Topic, knows: d.Knows, rng: 
     """Add compatible details until the text reaches a randomly drawn number of words.
 
     Styles are never added. A value of an axis is added only if every value of that axis would fit.
-    Without this rule, short values would be more frequent than long values.
+    Without this rule, values with few words would be more frequent than values with many words.
     """
     length = rng.randint(*words)
     options = _invented_details(text, knows)

@@ -266,9 +266,9 @@ class CachingLLM:
         Parameters
         ----------
         continues
-            Whether work continues after the task has failed, as in a search. The answers of the
-            failed task are then cached as soon as any task of this model succeeds, so that a
-            repeated run produces the same results.
+            Whether work continues after the task has failed, as in a search. If it does, the
+            answers of the failed task are cached as soon as any task of this model succeeds. A
+            repeated run then produces the same results.
 
         Yields
         ------

@@ -126,7 +126,7 @@ class NounGroup:
     details
         Details that suit all nouns.
     varied_axes
-        Axes whose values variations may state.
+        Axes whose values variations can state.
     person_axes
         Axes about a person's identity; empty for things.
     """

@@ -188,7 +188,10 @@ def _precedes(parsed: ParsedPrompt, guess: NounPhrase, phrases: Sequence[NounPhr
 
 
 def _known_phrases(parsed: ParsedPrompt) -> list[NounPhrase]:
-    """Return the phrases with known nouns. In a series of nouns, only the last noun counts."""
+    """Return the phrases with known nouns.
+
+    In a series of nouns, only the last noun forms a phrase.
+    """
     phrases: list[NounPhrase] = []
     opening = parsed.frame_words()
     index = opening

@@ -325,7 +325,7 @@ class Run(Protocol):
     ) -> T:
         """Return the result of `flow`, whose work depends on earlier answers.
 
-        A run that only counts work does not call `flow`. Such a run counts `at_most` as an upper
+        A run that only counts work does not call `flow`. Instead, it counts `at_most` as an upper
         bound on the work for `task`, and returns `otherwise`.
 
         Parameters

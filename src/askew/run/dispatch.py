@@ -2,7 +2,7 @@
 
 Several processes can use the same store. A process locks each part while it works on the part, and
 stores the result before it releases the lock. If another process has locked a part, the part is
-postponed until all other parts are done. No process that has locks waits for another process, so
+postponed until all other parts are done. No process that holds locks waits for another process, so
 deadlocks cannot occur.
 """
 
@@ -63,7 +63,7 @@ class Parts(Protocol[Part]):
 
     @property
     def parts(self) -> Sequence[Part]:
-        """The parts whose results are missing from the store."""
+        """The parts whose results the store does not contain."""
 
     @property
     def task(self) -> Callable[[Any], Any]:
@@ -309,13 +309,13 @@ def wait_sentence(process: int | None, seconds: float) -> str:
     waited = f"waiting for {seconds:.0f} s: "
     if process is None:
         return (
-            f"{waited}another process works on the same images. If that process hangs, end it, "
+            f"{waited}another process is working on the same images. If that process hangs, end it, "
             "and this command will do its work"
         )
     if process == os.getpid():
-        return f"{waited}another run of this process works on the same images"
+        return f"{waited}another run of this process is working on the same images"
     end = remedy(process, "this command does its work")
-    return f"{waited}process {process} works on the same images{end}"
+    return f"{waited}process {process} is working on the same images{end}"
 
 
 def interruption(stage: Stage) -> Interrupted:

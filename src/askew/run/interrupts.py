@@ -31,7 +31,7 @@ def patient_interrupt(
     tell
         Function that shows the sentence when Ctrl-C is pressed for the first time.
     sentence
-        Sentence that states which work the run waits for.
+        Sentence that states which work the run is waiting for.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

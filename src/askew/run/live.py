@@ -448,8 +448,8 @@ class LiveRun(Run):
         left = sum(picture.path is None and picture.reason is None for picture in planned)
         if left:
             raise RunError(
-                f"{left} of {len(planned)} planned images are neither stored nor missing. Another "
-                f"program has changed the store. {RESUME}"
+                f"{left} of {len(planned)} planned images are neither stored nor "
+                f"recorded as missing. Another program has changed the store. {RESUME}"
             )
 
     def server_sentences(self) -> list[str]:

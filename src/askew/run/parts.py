@@ -61,7 +61,7 @@ def make_batch(maker: Maker[W], wanted: Sequence[W]) -> Batch:
 
 
 class ImageParts(Generic[W]):
-    """Work on batches of images that are missing from the store.
+    """Work that generates missing images, divided into batches.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def provider_fact(maker: object, name: str) -> str | None:
 
 
 class QuestionParts:
-    """Work on groups of images and questions for which the store has no answers.
+    """Work that gets missing answers, divided into groups of images and questions.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ def _readable(answer: Answer) -> Answer:
 
 
 class VectorParts:
-    """Work on slices that contain at least one image without a stored vector.
+    """Work that computes missing vectors, divided into slices of images.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ class Event:
     name
         Name of the model or instrument at work.
     done, total
-        Number of images that are done, and total number of images. A search counts prompts instead.
+        Number of finished images, and total number of images. A search counts prompts instead.
         Images that were already stored count as done.
     rate
         Images per second. Images that were already stored are not counted.
@@ -222,7 +222,8 @@ class Stage:
     stage, name, done, total, note
         As in `Event`.
     completed
-        Number of images completed in this stage. Images that were stored before are not counted.
+        Number of images completed in this stage. Images that were stored before the stage began are
+        not counted.
     """
 
     progress: Progress
@@ -256,7 +257,7 @@ class Stage:
         deliver(event, self.progress)
 
     def advance(self, count: int) -> None:
-        """Add `count` to the number of images that are done, and report the new number.
+        """Add `count` to the number of finished images, and report the new number.
 
         If `count` is negative, the new number is reported only with the next event.
         """

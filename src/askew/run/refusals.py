@@ -46,7 +46,7 @@ class RefusalTest:
 
 
 def refusal_tests(sets: Sequence[PictureSet]) -> list[RefusalTest]:
-    """Test the groups of every axis for which images were refused.
+    """Test the groups of each axis on which some images were refused.
 
     If an axis has only two groups, a single test compares them.
     """

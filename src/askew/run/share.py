@@ -83,7 +83,7 @@ class ShareReport:
     address
         Address of the folder or bucket that contains the packs.
     round
-        Number of the round, starting at 1.
+        Round number, starting at 1.
     new
         Total number of packs that the job wrote in all rounds.
     existing
@@ -159,7 +159,7 @@ def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) 
     plan
         The plan.
     gather
-        Gather step of the method for this plan.
+        The method's gather step for this plan.
     **options
         Options of the run, including `shard` and `packs`.
 
@@ -241,7 +241,7 @@ class _Job:
     def _round(
         self, number: int, store: "PackingStore", recording: RecordingRun, wanted: list[ImageSlice]
     ) -> ShareReport:
-        """Write the missing packs of a round that belong to this job."""
+        """Write this job's missing packs for a round."""
         paths = {path for part in wanted for path in part.paths}
         assigned = [part for part in wanted if self._share.has(part)]
         assigned_paths = {path for part in assigned for path in part.paths}

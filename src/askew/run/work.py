@@ -163,7 +163,7 @@ def lacking(
     known: Container[tuple[str, str]],
     at_once: int = SLICE,
 ) -> Iterator[tuple[list[Picture], list[Question]]]:
-    """Yield each group of images that have the same unanswered questions, with these questions.
+    """Yield groups of images that have the same unanswered questions, each with these questions.
 
     The images are first divided into slices of `at_once` images. All images in a group belong to
     the same slice. `known` contains pairs of image id and question hash for which the answer is

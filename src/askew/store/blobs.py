@@ -86,7 +86,7 @@ class TemporaryBlobs(LocalBlobs):
 
 
 def is_intact(path: Path) -> bool:
-    """Check whether a file exists and has the SHA-256 that its name states."""
+    """Check whether a file exists and has the SHA-256 in its name."""
     try:
         return sha256(read_bytes(path, follow=False)) == path.name.partition(".")[0]
     except OSError:

@@ -4,7 +4,7 @@ The address names the bucket and a prefix. The address never contains credential
 provider's own tools, askew reads credentials from the environment or the machine. When a `Bucket`
 is sent to another process, it reconnects to its address there.
 
-Servers sometimes fail briefly. If a server does not answer, askew repeats the request for up to
+Servers sometimes fail briefly. If a server does not respond, askew repeats the request for up to
 three minutes.
 """
 
@@ -23,10 +23,10 @@ T = TypeVar("T")
 
 SCHEMES = ("s3", "gs", "az", "memory")
 PATIENCE = 180.0
-"""Seconds after which askew gives up on a server that does not answer."""
+"""Seconds after which askew gives up on a server that does not respond."""
 
 TIMEOUT = 120.0
-"""Time limit for one request in seconds. A pack of 64 large images takes about 100 MB."""
+"""Time limit for one request, in seconds. A pack of 64 large images takes about 100 MB."""
 
 LONGEST_PAUSE = 5.0
 """Maximum number of seconds that askew waits before a retry."""
@@ -55,9 +55,9 @@ class Bucket:
     address
         The address, such as s3://bucket/prefix.
     patience
-        Seconds after which askew gives up on a server that does not answer.
+        Seconds after which askew gives up on a server that does not respond.
     timeout
-        Time limit for one request in seconds.
+        Time limit for one request, in seconds.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class Bucket:
         return self._patiently(head)
 
     def _patiently(self, request: Callable[[], T]) -> T:
-        """Repeat a request until the server answers, and return the result.
+        """Repeat a request until the server responds, and return the result.
 
         Raises
         ------
@@ -208,7 +208,7 @@ class Bucket:
 
     def _silence(self, error: Exception) -> str:
         reason = str(error).partition("\n")[0][:200]
-        return f"{self.address} has not answered for {self._patience:.0f} s ({reason}). {RESUME}"
+        return f"{self.address} has not responded for {self._patience:.0f} s ({reason}). {RESUME}"
 
 
 def _checked_scheme(address: str) -> str:

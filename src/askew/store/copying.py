@@ -28,7 +28,7 @@ KEYS = {
 """For each table, the column used to look up rows, and the number of columns in the primary key."""
 
 COLUMN_NUMBERS = {"picture": 1}
-"""Positions of lookup columns within a table; columns that are not listed come first."""
+"""Positions of lookup columns within their tables; columns that are not listed come first."""
 
 ROWS_AT_ONCE = 1000
 

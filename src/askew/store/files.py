@@ -116,7 +116,7 @@ def changed_files(folder: Path, needed: Iterable[str]) -> dict[str, str]:
     folder
         The folder.
     needed
-        Names of files that SHA256SUMS must list if the files exist.
+        Names of files that must be listed in SHA256SUMS if they exist.
     """
     try:
         sums = listed_files(folder)

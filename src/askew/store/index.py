@@ -391,7 +391,7 @@ class Index:
         return [name for name in _ids(self.select(query, (*numbers, count))) if is_image_id(name)]
 
     def select(self, query: str, values: Sequence[object] = ()) -> list[IndexRow]:
-        """Return all rows of a query."""
+        """Return all rows that a query selects."""
         with faults(self.where, self.timeout):
             return self._connection.execute(query, values).fetchall()
 

@@ -179,7 +179,7 @@ class Journal:
         write_stream(self.path, self._current_lines(current))
 
     def _current_lines(self, current: set[int] | None) -> Iterator[bytes]:
-        """Yield the intact lines, each with only the rows that are to be kept.
+        """Yield the intact lines, each reduced to the rows to keep.
 
         If `current` is None, all rows are kept.
         """

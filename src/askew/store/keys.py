@@ -29,7 +29,7 @@ def picture_key(
     revision, prompt, seed
         The model's revision, and the image's prompt and seed.
     settings
-        The model settings that affect the image.
+        Model settings that affect the image.
 
     Raises
     ------

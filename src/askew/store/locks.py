@@ -122,7 +122,7 @@ class SharedFile:
     users
         Number of `PartLocks` objects that use the file.
     taken
-        Positions of the bytes on which this process has locks.
+        Positions of the bytes on which this process holds locks.
     """
 
     number: int
@@ -145,8 +145,9 @@ class PartLocks:
 
     To claim a piece of work, a process locks a byte of the lock file. These locks belong to the
     process. The operating system releases all of a process's locks on a file when the process
-    closes any descriptor of the file. It also grants a process the same lock twice. All `PartLocks`
-    objects in a process therefore share one open file and one list of locked bytes.
+    closes any descriptor of the file. The operating system also grants a process the same lock
+    twice. All `PartLocks` objects in a process therefore share one open file and one list of locked
+    bytes.
 
     Parameters
     ----------
@@ -193,7 +194,7 @@ class PartLocks:
         return self._file.holder(place)
 
     def close(self) -> None:
-        """Release the locks of this object.
+        """Release the locks that this object holds.
 
         The last object that uses the lock file closes the file.
         """
@@ -278,7 +279,7 @@ class StoreLock:
     Raises
     ------
     StoreError
-        If another process uses the store.
+        If another process is using the store.
     OSError
         If the lock file cannot be written.
     """
@@ -308,7 +309,7 @@ class StoreLock:
         self.close()
 
     def _try(self, exclusive: bool) -> bool:
-        """Try to take the lock. Return False if another process has an incompatible lock."""
+        """Try to take the lock. Return False if another process holds an incompatible lock."""
         if not fcntl:
             return True
         kind = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
@@ -324,7 +325,7 @@ def _in_use(folder: Path, exclusive: bool) -> str:
     by_process = f" (process {', '.join(map(str, processes))})" if processes else ""
     if exclusive:
         return (
-            f"another askew command{by_process} uses the store {folder}. Wait until it ends, "
+            f"another askew command{by_process} is using the store {folder}. Wait until it ends, "
             "or stop it, then repeat this command"
         )
     return (

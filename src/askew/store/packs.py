@@ -262,7 +262,7 @@ def _tar(files: Mapping[str, bytes]) -> bytes:
 
 
 def _tar_header(name: str, size: int) -> bytes:
-    """Return the header of a file, with the bytes that `tarfile` writes.
+    """Return a file's header, with the same bytes that `tarfile` writes.
 
     `tarfile` needs five times as long.
     """

@@ -10,8 +10,10 @@ A store is a folder with these files and subfolders:
 - quarantine/ contains damaged files that askew moved there.
 - incoming/ contains files that are still being written.
 - turns.lock is the file in which processes lock the pieces of work in progress.
-- completions/ab/ab12….json are answers from language models, named after the hash of the request.
-- iti-gen/ab12… are saved states of token learning, named after the hash of the training data.
+- completions/ab/ab12….json contain answers from language models, and are named after the hash of
+  the request.
+- iti-gen/ab12… contain saved states of token learning, and are named after the hash of the training
+  data.
 """
 
 import json
@@ -95,7 +97,7 @@ def opened_alone(path: Path) -> Iterator["Store"]:
     Raises
     ------
     StoreError
-        If another process uses the store, or the store cannot be used.
+        If another process is using the store, or the store cannot be used.
     """
     path = Path(path).absolute()
     with faults(f"the store {path}"):
@@ -125,7 +127,7 @@ class Store:
         If True, nothing is flushed to disk. Use this for a store that is deleted when the process
         ends.
     lock
-        Exclusive lock on the store, if the caller already has one. By default, the store takes a
+        Exclusive lock on the store, if the caller already holds one. By default, the store takes a
         lock that other processes can share. If `create` is False, the store takes no lock.
 
     Attributes
@@ -174,7 +176,7 @@ class Store:
             raise
 
     def _share(self, lock: locks.StoreLock | None) -> None:
-        """Take a shared lock on the store, unless the caller already has an exclusive lock."""
+        """Take a shared lock on the store, unless the caller already holds an exclusive lock."""
         with faults(self._where):
             self._lock = None if lock else locks.StoreLock(self.path, timeout=self._timeout)
 
@@ -463,9 +465,9 @@ class Store:
     def turn(self, *names: str) -> Iterator[bool]:
         """Try to lock the piece of work with these names.
 
-        Yield whether this object now has the lock.
+        Yield whether this object now holds the lock.
 
-        A `Store` can have several locks at once. Until a lock is released, no other `Store` for the
+        A `Store` can hold several locks at once. Until a lock is released, no other `Store` for the
         same folder can take it, in this process or any other. When a process ends, the operating
         system releases its locks. On a system without file locks, askew does not coordinate
         processes.
@@ -581,7 +583,7 @@ class Store:
         """Delete files, and delete images with all their data, including journal rows.
 
         The stored hash of a file that no longer exists or has changed is deleted, too. The caller
-        must have an exclusive lock on the store.
+        must hold an exclusive lock on the store.
 
         Raises
         ------
@@ -707,7 +709,7 @@ class Store:
             descriptions.append(f"{JOURNAL_FILE} has {lines} damaged lines")
         rows = self.index.unjournaled()
         if rows:
-            descriptions.append(f"{JOURNAL_FILE} lacks {rows} rows of the index")
+            descriptions.append(f"{JOURNAL_FILE} does not contain {rows} rows of the index")
         return descriptions
 
     def faults(self) -> list[str]:

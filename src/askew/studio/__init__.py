@@ -13,7 +13,7 @@ from askew.errors import UnknownName
 NETWORKS = ("embedder", "studio", "balanced")
 
 CONCEPTS = {"gender": "gender", "race": "ethnicity", "ethnicity": "ethnicity"}
-"""Concepts that have a learned token for attention maps, each with the attribute it describes."""
+"""For each concept with a learned token for attention maps, the attribute it describes."""
 
 _WEIGHTS = Path(str(files("askew.studio"))) / "weights"
 CONCEPT_VECTORS = _WEIGHTS / "concepts.safetensors"

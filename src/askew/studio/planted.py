@@ -141,8 +141,8 @@ def _cumulative(
 def sample(content: CaptionContent, bias: float, seed: int) -> Scene:
     """Sample a scene from the distribution that `conditional` computes.
 
-    With the same seed, scenes that are sampled at different biases differ only as far as the
-    distributions differ.
+    Scenes that are sampled at different biases with the same seed use the same random numbers, and
+    differ only because the distributions differ.
 
     Parameters
     ----------

@@ -22,10 +22,10 @@ SECOND_ENCODER = {
     "clip_l": ("text_encoder", "tokenizer"),
     "clip_g": ("text_encoder_2", "tokenizer_2"),
 }
-"""Text encoder and tokenizer of each key, for learned-word files that serve two text encoders."""
+"""Text encoder and tokenizer for each key of a learned-word file that has two embeddings."""
 
 UNNAMED = ("emb_params",)
-"""Keys in a learned-word file that are not the learned word itself."""
+"""Keys in a learned-word file that do not state the learned word."""
 
 
 @dataclass(frozen=True, slots=True)

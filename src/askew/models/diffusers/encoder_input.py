@@ -20,9 +20,9 @@ TOKENIZER = "tokenizer"
 
 WIDTH = 4
 LAYERS = 64
-"""Width of the hidden states that stand-ins return, and number of layers.
+"""Width and number of the hidden states that a stand-in returns.
 
-No network has more layers.
+No text encoder has more layers than this number.
 """
 
 
@@ -38,7 +38,8 @@ class StandInStates:
     ids
         Tokens that the encoder received.
     projects
-        True if the first part of the output is a vector for the text, not for each token.
+        True if the first part of the output is one vector for the entire text; false if it is one
+        vector per token.
     """
 
     def __init__(self, ids: torch.Tensor, projects: bool) -> None:

@@ -50,7 +50,7 @@ CLASSES: Mapping[str, str] = {
     "StableDiffusionLDM3DPipeline": "it makes images with depth maps",
     "JoyImageEditPlusPipeline": IMAGE,
 }
-"""Reasons why some pipeline classes cannot be used although their parameters do not show it."""
+"""For pipeline classes whose parameters do not show it, the reason why they cannot be used."""
 
 BEGINNINGS: Mapping[str, str] = {
     "Onnx": "its networks are in the ONNX format, which askew does not load",

@@ -511,7 +511,7 @@ def noise_per_picture(
 
 
 def _draws_noise(part: object) -> bool:
-    """Check whether a pipeline component is a scheduler that may draw noise in its steps."""
+    """Check whether a pipeline component is a scheduler that can draw noise in its steps."""
     return (
         isinstance(part, SchedulerMixin) and "generator" in inspect.signature(part.step).parameters
     )
@@ -521,7 +521,8 @@ def _draws_noise(part: object) -> bool:
 def global_noise(seed: int, device: torch.device) -> Iterator[SimpleNamespace]:
     """Seed the global generators in this context, and restore their states at the end.
 
-    The attribute `used` of the yielded object is true if something drew from these generators.
+    When the context ends, the attribute `used` of the yielded object is set to true if random
+    numbers were drawn from these generators.
     """
     noise = SimpleNamespace(used=False)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):

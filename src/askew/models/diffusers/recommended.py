@@ -23,7 +23,7 @@ from askew.store.files import read_json
 Settings = Mapping[str, Setting]
 
 TURBO = ((64, 2048), (64, 1024))
-"""Pairs of the latents' side length and the text embeddings' width, for SDXL-Turbo and SD-Turbo.
+"""Side length of the latents and width of the text embeddings, for SDXL-Turbo and for SD-Turbo.
 
 The latents of Stable Diffusion XL have a side length of 128.
 """
@@ -171,9 +171,9 @@ def _is_turbo(folder: Path, unet: Mapping[str, Any], name: str) -> bool:
     """Check whether a pipeline is SDXL-Turbo or SD-Turbo.
 
     Only these pipelines have both an Euler scheduler that begins at pure noise, and a pair of side
-    length and text width that is listed in `TURBO`. A Stable Diffusion 2 base model to which
-    somebody added such a scheduler has the same files as SD-Turbo. In this case, askew decides by
-    the name on the Hub.
+    length and text width that is listed in `TURBO`. A Stable Diffusion 2 base model with such a
+    scheduler added has the same files as SD-Turbo. In this case, askew decides by the name on the
+    Hub.
     """
     scheduler = read_json(folder / "scheduler" / "scheduler_config.json")
     starts_at_noise = scheduler.get("timestep_spacing") == "trailing"
