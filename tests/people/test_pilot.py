@@ -76,51 +76,75 @@ def content_of(path: Path) -> Mapping[str, bytes]:
     return {str(file): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
 
 
+ANNOUNCEMENT = b"Your link may show more questions later."
+
+
 def test_a_study_is_extended_while_it_is_served(
+    pilot: StudyFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = str(pilot.path)
+    token = links_of(pilot)["r001"]
+    with served(pilot) as client:
+        assert ANNOUNCEMENT in client.get(f"/s/{token}").body
+        for rater in pilot.raters():
+            pilot.consent(rater.id)
+        answer_all(pilot)
+        assert client.get(f"/s/{token}").headers["location"] == f"/s/{token}/done"
+        assert ANNOUNCEMENT in client.get(f"/s/{token}/done").body
+        assert run(["study", "extend", study]) == 0
+        location = client.get(f"/s/{token}").headers["location"]
+        assert location.rpartition("/")[2] not in pilot.items
+        assert client.get(location).status == 200
+        answer_all(StudyFolder.opened(pilot.path))
+        assert ANNOUNCEMENT not in client.get(f"/s/{token}/done").body
+    assert run(["study", "extend", study]) == 2
+    assert "already has a second stage" in lines_of(capsys)
+
+
+def test_a_dry_run_writes_nothing_and_an_extension_keeps_the_pilot(
     pilot: StudyFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     study = str(pilot.path)
     assert run(["study", "extend", study]) == 2
     assert "60 of 60 answers are missing, from r001, r002 and r003" in lines_of(capsys)
-    token = links_of(pilot)["r001"]
-    with served(pilot) as client:
-        announcement = b"Your link may show more questions later."
-        assert announcement in client.get(f"/s/{token}").body
-        for rater in pilot.raters():
-            pilot.consent(rater.id)
-        answer_all(pilot)
-        assert client.get(f"/s/{token}").headers["location"] == f"/s/{token}/done"
-        assert announcement in client.get(f"/s/{token}/done").body
-        before = content_of(pilot.path)
-        assert run(["study", "extend", study, "--dry-run"]) == 0
-        planned = lines_of(capsys)
-        assert "nothing was written" in planned
-        assert content_of(pilot.path) == before
-        assert run(["study", "extend", study]) == 0
-        assert planned[: planned.index(" nothing")] in lines_of(capsys)
-        location = client.get(f"/s/{token}").headers["location"]
-        assert location.rpartition("/")[2] not in pilot.items
-        assert client.get(location).status == 200
-        after = content_of(pilot.path)
-        answer_all(StudyFolder.opened(pilot.path))
-        assert announcement not in client.get(f"/s/{token}/done").body
-    assert {name: after[name] for name in before if "raters" not in name} == {
-        name: data for name, data in before.items() if "raters" not in name
-    }
-    assert run(["study", "extend", study]) == 2
-    assert "already has a second stage" in lines_of(capsys)
+    answer_all(pilot)
+    before = content_of(pilot.path)
+    assert run(["study", "extend", study, "--dry-run"]) == 0
+    planned = lines_of(capsys)
+    assert "nothing was written" in planned
+    assert content_of(pilot.path) == before
+    assert run(["study", "extend", study]) == 0
+    assert planned[: planned.index(" nothing")] in lines_of(capsys)
+    after = content_of(pilot.path)
+    kept = [name for name in before if "raters" not in name]
+    assert [after[name] for name in kept] == [before[name] for name in kept]
 
-    folder = StudyFolder.opened(pilot.path)
-    second = [item for item in folder.second_items if item.role == "item"]
-    assert len({item.images[0] for item in folder.items.values() if item.role == "item"}) == (
-        20 + len(second)
-    )
-    assert all(folder.image(item.images[0]).is_file() for item in second)
-    assert run(["study", "results", study]) == 0
+
+@pytest.fixture
+def extended(pilot: StudyFolder) -> StudyFolder:
+    """Return a study whose two stages are answered."""
+    extend_study(answer_all(pilot))
+    return answer_all(StudyFolder.opened(pilot.path))
+
+
+def new_images(folder: StudyFolder) -> list[str]:
+    """Return the ids of the images that the second stage added."""
+    return [item.images[0] for item in folder.second_items if item.role == "item"]
+
+
+def test_the_results_of_two_stages_name_both(
+    extended: StudyFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    second = new_images(extended)
+    asked = {item.images[0] for item in extended.items.values() if item.role == "item"}
+    assert len(asked) == 20 + len(second)
+    assert all(extended.image(image).is_file() for image in second)
+    capsys.readouterr()
+    assert run(["study", "results", str(extended.path)]) == 0
     text = lines_of(capsys)
     assert f"(20 in the pilot, {len(second)} in the second stage). The planned precision is" in text
     assert "The sample has two stages" in text
-    findings = study_results(folder).findings
+    findings = study_results(extended).findings
     (shares,) = findings.included.shares
     assert shares.reached
     assert (shares.pilot, shares.labeled) == (20, 20 + len(second))
@@ -128,15 +152,13 @@ def test_a_study_is_extended_while_it_is_served(
     assert isinstance(share, Estimate)
     assert share.interval == StagedLabels.METHOD
     assert not findings.warnings
-    vqa = registry.vqa(f"study/{study}")
-    question = Question("?", ("male", "female"), "gender")
-    added = Picture(second[0].images[0], "p", "p")
-    assert vqa.answer([added], [question])[0][0] in question.options
 
-    path = pilot.path / SECOND_ITEMS_FILE
-    path.write_bytes(path.read_bytes().replace(b"gender", b"age"))
-    with pytest.raises(UsageError, match=r"items-2\.jsonl changed after the first answer"):
-        StudyFolder.opened(pilot.path)
+
+def test_labels_of_the_second_stage_are_answers_of_the_instrument(extended: StudyFolder) -> None:
+    vqa = registry.vqa(f"study/{extended.path}")
+    question = Question("?", ("male", "female"), "gender")
+    added = Picture(new_images(extended)[0], "p", "p")
+    assert vqa.answer([added], [question])[0][0] in question.options
 
 
 def test_a_second_stage_is_deterministic_and_completed_after_an_interruption(

@@ -143,7 +143,7 @@ def fit_power(
 
 
 def _distinct(shares: list[Floats], reference: tuple[float, ...]) -> list[Floats]:
-    """Of the alternatives that differ only by a permutation of values, keep only one.
+    """Keep only one of the alternatives that differ only by a permutation of values.
 
     The permutation must not change the reference shares. If labels have no errors, the test has the
     same power for all of these alternatives.
