@@ -232,7 +232,7 @@ def create(
         Address of the server. The default is $ASKEW_VQA_URL, or OpenAI's address if this variable
         is not set.
     revision
-        Revision of the model. The default is the current month, such as 2026-11.
+        Revision of the model. Defaults to the current month in the form YYYY-MM.
     size, detail, together, temperature, max_tokens
         As in `LabelingSettings`.
     concurrency

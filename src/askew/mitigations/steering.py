@@ -40,7 +40,7 @@ UNET_CLASSES = frozenset(
 """Pipelines whose UNet all techniques can steer. Other pipelines call their UNet differently."""
 
 TRANSFORMER_CLASSES = frozenset(("StableDiffusion3Pipeline", "StableDiffusion3Img2ImgPipeline"))
-"""Pipelines whose transformer some techniques can steer."""
+"""Pipelines whose transformer can be steered by some of the techniques."""
 
 POOLED = ("text_embeds", "pooled_projections")
 """Names of the network argument that contains a text's pooled vector, in SDXL and in SD3."""

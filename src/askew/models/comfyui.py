@@ -226,7 +226,7 @@ def create(
     workflow
         Workflow file, exported from ComfyUI in the API format.
     prompt_node, seed_node
-        Numbers of the nodes that receive the prompt and the seed, or NUMBER.INPUT. Commas separate
+        Nodes that receive the prompt and the seed, each as NUMBER or NUMBER.INPUT. Commas separate
         several nodes. Without a seed node, askew stores the images and never regenerates them.
     output_node
         Number of the node whose image askew uses, if the workflow makes several images.

@@ -207,7 +207,7 @@ def create(
     url
         Address of a dedicated endpoint to use in place of the provider.
     revision
-        Revision of the model; by default the current month, such as 2026-11.
+        Revision of the model. Defaults to the current month in the form YYYY-MM.
     seeded
         If true, send the seed of each image.
     concurrency

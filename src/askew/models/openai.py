@@ -304,7 +304,7 @@ def create(
     url
         Address of the server; by default $ASKEW_MODEL_URL or, if it is not set, OpenAI's address.
     revision
-        Revision of the model; by default the current month, such as 2026-11.
+        Revision of the model. Defaults to the current month in the form YYYY-MM.
     seeded
         If true, send the seed of each image.
     seed_bits
@@ -314,7 +314,7 @@ def create(
     timeout
         Seconds to wait for the server.
     api_version
-        Version of Azure OpenAI's interface. If a version is given, `name` is the name of a
+        API version of Azure OpenAI. If a version is given, `name` is the name of a
         deployment. Defaults to $OPENAI_API_VERSION for Azure addresses, and to no version for other
         addresses.
     **fields

@@ -23,7 +23,7 @@ RUNS = 6
 _ROUND = tuple(m * 10.0**e for e in range(-5, 6) for m in (1, 2, 5))
 _TICKS = 4
 _MOST = 6
-"""Maximum number of steps: first on scales that are symmetric around 0, then on all others."""
+"""Maximum numbers of steps: on scales that are symmetric around 0, and on all other scales."""
 
 FEW = 3
 """Maximum number of steps for which all ticks have labels on a narrow screen."""

@@ -64,7 +64,7 @@ def format_value(value: float | None, scale: Scale = "unit", digits: int | None 
     Parameters
     ----------
     value : float or None
-        Value to format, from -1 to 1 for shares and for differences in percentage points.
+        Value to format. Shares and differences in percentage points are fractions from -1 to 1.
     scale : Scale
         Scale of the value.
     digits : int, optional
@@ -331,7 +331,7 @@ def listing(words: Sequence[str]) -> str:
 
 
 def clean(text: str) -> str:
-    """Put a placeholder in place of each character that is invalid in pages or terminals."""
+    """Replace each character that is invalid in pages or terminals with a placeholder."""
     return _CONTROL.sub("\ufffd", text)
 
 

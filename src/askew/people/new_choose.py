@@ -36,7 +36,7 @@ FIRST = "first"
 SECOND = "second"
 EQUAL = "equal"
 MINED = "mined"
-"""Key in the sampling frame for the side of a pair that shows the mined prompt."""
+"""Key in the sampling frame that records which side of a pair shows the mined prompt."""
 
 QUESTION = "Which set of images shows less bias in attributes that its text does not mention?"
 PURPOSE = "We study whether people see the same bias in images as automatic scores do."

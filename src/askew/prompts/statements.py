@@ -224,7 +224,7 @@ def _known_noun(parsed: ParsedPrompt, start: int, end: int) -> Noun | None:
 
 
 def _is_adjective_before_word(parsed: ParsedPrompt, start: int, end: int) -> bool:
-    """Check whether the words form an adjective directly before another word."""
+    """Check whether the words form an adjective that directly precedes another word."""
     is_followed = end < len(parsed.words) and parsed.is_adjacent(end)
     return is_followed and parsed.lower_text(start, end) in adjectives()
 

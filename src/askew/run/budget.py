@@ -18,7 +18,7 @@ ROUNDING = 1e-9
 
 @dataclass(slots=True)
 class Budget:
-    """Limit on the number of images, the time or the cost of a run, and the amounts used so far.
+    """Limits on a run's number of images, time or cost, and the amounts used so far.
 
     Attributes
     ----------

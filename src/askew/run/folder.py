@@ -137,7 +137,7 @@ def plan_hash_in(folder: Path) -> str | None:
     RunError
         If the hash file cannot be read.
     UsageError
-        If there is no hash file, and the plan cannot be read.
+        If there is no hash file and the plan cannot be read either.
     """
     hash_file = folder / HASH_FILE
     plan = folder / PLAN_FILE

@@ -467,7 +467,7 @@ def _pearson(counts: Floats | NDArray[np.int64], weights: Floats, n: ArrayLike) 
 
 
 def _with_margins(rows: Floats, columns: Floats, size: int, rng: Generator) -> NDArray[np.int64]:
-    """Draw random tables with the given row and column sums, like random permutations of images.
+    """Draw tables with the given row and column sums, as by randomly permuting the images.
 
     The result has the shape (..., size, K, m). For a single table, `rows` has the shape (K,) and
     `columns` has the shape (m,). For several tables, the shapes are (tables, 1, K) and (tables, 1,

@@ -377,7 +377,7 @@ def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, l
 
 
 def holm(p: Sequence[float]) -> Floats:
-    """Return the p-values of a family, in the same order, adjusted by Holm's method (1979)."""
+    """Return a family's p-values, adjusted by Holm's method (1979), in their original order."""
     order = np.argsort(p, kind="stable")
     factors = np.arange(len(p), 0, -1)
     steps = np.maximum.accumulate(np.asarray(p, dtype=float)[order] * factors)

@@ -288,10 +288,10 @@ def null_sizes(
 ) -> dict[tuple[str, str], Floats]:
     """Simulate |IS| for pairs without an effect, which add noise to the amplification (Eq. 14).
 
-    Both distributions of a pair, before and after the intervention, are drawn from one population.
-    All pairs with the same target axis use the same random numbers for the baseline set. The
-    counterfactual sets of different pairs are independent. If counterfactual sets of equal size
-    used the same draws, |IS| would be large for all pairs at once in some simulations, and no
+    The distributions of a pair before and after the intervention are drawn from the same
+    population. All pairs with the same target axis use the same random numbers for the baseline
+    set. The counterfactual sets of different pairs are independent. If counterfactual sets of equal
+    size used the same draws, |IS| would be large for all pairs at once in some simulations, and no
     observed graph would differ significantly from the simulated graphs.
 
     Parameters

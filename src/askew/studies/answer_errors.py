@@ -158,7 +158,7 @@ def ranking(changes: Sequence[SimulatedAxis], variant: Variant) -> Ranking | Non
     Parameters
     ----------
     changes
-        Scores of all axes of a prompt before and after errors.
+        A prompt's scores on all axes, before and after the errors.
     variant
         Variant of MAD.
     """

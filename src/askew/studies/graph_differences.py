@@ -31,7 +31,7 @@ class EdgeChange:
     run : str
         Name of the later run.
     prompt : str or None
-        Prompt of the graphs. None for the graphs over all prompts.
+        Prompt whose graphs are compared. None for the graphs over all prompts.
     source, target : str
         Names of two different axes.
     difference : Estimate
@@ -64,7 +64,7 @@ class AssociationChange:
     run : str
         Name of the later run.
     prompt : str or None
-        Prompt of the graphs. None for the graphs over all prompts.
+        Prompt whose graphs are compared. None for the graphs over all prompts.
     source, target : str
         Names of the two axes.
     first_edge, later_edge : bool

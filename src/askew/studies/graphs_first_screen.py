@@ -39,7 +39,7 @@ def first_screen(
     changes
         Changes in association from the first run to the later runs.
     prompt
-        Prompt of the graphs. None for all prompts together.
+        Prompt whose graphs are compared. None for the graphs over all prompts.
     media
         Images of each run, keyed by the run's name.
 

@@ -116,7 +116,7 @@ class PassiveAttention:
     tokens
         Queries, keys and values of the tokens, set when the object is called.
     gathered
-        Result of the tokens' attention before the output projection, of shape (images, tokens,
+        Attention output for the tokens before the output projection, of shape (images, tokens,
         heads x width), set when the object is called.
     """
 

@@ -96,7 +96,7 @@ def _model_fields(plan: AuditPlan, model: Mapping[str, object]) -> dict[str, obj
 
 
 def _finished_audit(folder: Path, store: Path | None) -> AuditResult:
-    """Load a finished audit of generated images. Raise UsageError if it cannot be compared."""
+    """Load a finished audit. Raise UsageError if the audit cannot be compared."""
     run = load(folder, store)
     if not isinstance(run, AuditResult):
         raise UsageError(

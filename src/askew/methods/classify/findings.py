@@ -191,7 +191,7 @@ TESTED: tuple[Address, ...] = (
     ("change", "differential", "S"),
     ("change", "accuracy", "estimate"),
 )
-"""Scores that are tested. q-values are corrected over all tests of the same score."""
+"""Scores to test. The q-values are corrected for all tests of the same score."""
 
 
 def family(address: Address) -> Address | None:

@@ -127,8 +127,8 @@ def pooled(data: EditData) -> tuple[PooledChange, ...]:
     Returns
     -------
     tuple of PooledChange
-        Pooled changes. Groups are not pooled on an axis if their names state fewer than two of its
-        values.
+        Pooled changes. Groups are pooled on an axis only if their names state at least two of the
+        axis's values.
     """
     entries = []
     for axis in (GENDER, "ethnicity"):

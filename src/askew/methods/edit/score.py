@@ -25,7 +25,7 @@ from askew.stats.intervals import BOUNDED_FORM
 from askew.types import Missing, Picture
 
 TESTED = ("gender_change", "ita_change", "lightness_change", "beyond_exposure", "other_axes")
-"""Scores that are tested. q-values are corrected over all tests of the same score.
+"""Scores to test. The q-values are corrected for all tests of the same score.
 
 The tests on the other axes count as tests of a single score.
 """

@@ -169,7 +169,7 @@ def effects_of(graph: Graph, source: str) -> str:
 
 
 def _changes(determined: Iterable[Edge]) -> list[str]:
-    """Return clauses about the deviations that increase and the deviations that decrease."""
+    """Return clauses that list which deviations increase and which decrease."""
     targets: dict[str, list[str]] = {"worse": [], "better": []}
     for edge in determined:
         targets[edge.effect].append(axis_label(edge.target))

@@ -248,7 +248,7 @@ def axis_words(evaluated: Sequence[Candidate], axes: Sequence[Axis]) -> dict[str
 def word_effects(
     evaluated: Sequence[Candidate], axes: Sequence[Axis], level: float, seed: int
 ) -> list[WordEffect]:
-    """Return the changes that words cause in shares, starting with the clearest change.
+    """Return the changes in shares that individual words cause, clearest change first.
 
     Parameters
     ----------

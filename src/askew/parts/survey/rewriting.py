@@ -323,8 +323,8 @@ def _table(entries: Sequence[Rewriting], has_several_prompts: bool) -> b.Table:
         tuple(rows),
         labels=len(labels),
         note=(
-            "The lexicon finds the values that prompts state. q is corrected over all tests in "
-            "this table."
+            "The lexicon identifies the values that prompts state. q is corrected over all tests "
+            "in this table."
         ),
     )
 

@@ -80,7 +80,8 @@ def design_of_values(
     Parameters
     ----------
     values
-        Number of values of each axis design. The design contains an axis design for each number.
+        Number of values of each axis design. The design contains one axis for each of these
+        numbers.
     reference
         Reference shares of the values. Empty for equal shares.
     axes, prompts
