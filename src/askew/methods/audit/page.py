@@ -589,7 +589,7 @@ def _domain(entry: Domain) -> Iterator[b.IntervalChart]:
         rows=tuple(rows),
         name="CAS",
         columns=b.PLAIN,
-        more=("minus the others", "share of the sum of CAS (the paper's scaling)"),
+        more=("minus the others", "share of the CAS sum (the paper's scaling)"),
     )
     if entry.differences:
         yield _differences_of_prompts(entry)
