@@ -116,8 +116,8 @@ def test_a_dry_run_writes_nothing_and_an_extension_keeps_the_pilot(
     assert run(["study", "extend", study]) == 0
     assert planned[: planned.index(" nothing")] in lines_of(capsys)
     after = content_of(pilot.path)
-    kept = [name for name in before if "raters" not in name]
-    assert [after[name] for name in kept] == [before[name] for name in kept]
+    pilot_files = [name for name in before if "raters" not in name]
+    assert [after[name] for name in pilot_files] == [before[name] for name in pilot_files]
 
 
 @pytest.fixture

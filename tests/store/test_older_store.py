@@ -125,7 +125,7 @@ def test_rows_that_only_the_older_journal_has_are_kept(place: Path) -> None:
 def test_an_older_index_in_use_is_not_rewritten(place: Path) -> None:
     make_older(place)
     before = (place / "index.sqlite").read_bytes()
-    with StoreLock(place), pytest.raises(StoreError, match=r"another askew command.* uses"):
+    with StoreLock(place), pytest.raises(StoreError, match=r"another askew command.* is using"):
         Store(place, timeout=0.1)
     assert (place / "index.sqlite").read_bytes() == before
 
