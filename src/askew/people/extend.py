@@ -174,9 +174,11 @@ def planned_extension(folder: StudyFolder) -> StudyExtension:
             f"the rules in {folder.path} exclude all raters, so the pilot has no labels. Make a new "
             "study with askew study new label"
         )
-    samples = _interrupted_samples(study) if folder.second_items else second_samples(study)
     items = [item for item in folder.second_items if item.role == "item"]
-    if not items:
+    if items:
+        samples = _interrupted_samples(study, items)
+    else:
+        samples = second_samples(study)
         before = len(study.items)
         items = label_items([(sample.axis, sample.chosen) for sample in samples], before)
     return _with_raters(study, samples, items)
@@ -284,12 +286,11 @@ def _second_sample(view: AxisView, source: int) -> SecondSample:
     )
 
 
-def _interrupted_samples(study: StudyAnswers) -> list[SecondSample]:
+def _interrupted_samples(study: StudyAnswers, items: Sequence[Item]) -> list[SecondSample]:
     """Return one sample per axis: the images of the items that an interrupted extension wrote."""
-    second = [item for item in study.folder.second_items if item.role == "item"]
     samples = []
     for axis in study.folder.plan.axes:
-        of_axis = [item for item in second if item.axis == axis.name]
+        of_axis = [item for item in items if item.axis == axis.name]
         samples.append(
             SecondSample(
                 axis=axis,

@@ -85,8 +85,9 @@ class PilotSample:
         """Return sentences that state the size of the pilot and of the second stage."""
         forecast = self.forecast
         text = (
-            f"{sample_name(self.axis, self.run)}: a pilot with {len(self.chosen)} of {plural(self.images, 'image')} in "
-            f"{plural(self.strata, 'stratum', 'strata')}. The second stage adds about "
+            f"{sample_name(self.axis, self.run)}: a pilot with {len(self.chosen)} of "
+            f"{plural(self.images, 'image')} in {plural(self.strata, 'stratum', 'strata')}. "
+            "The second stage adds about "
             f"{forecast.least} to {forecast.most} images for a half-width of {self.precision:g} "
             f"({confidence:.0%} interval), and {forecast.expected} images if instruments are right for "
             f"{self.accuracy:.0%} of the images"

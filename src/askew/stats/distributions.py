@@ -119,14 +119,10 @@ def binomial_pmf(successes: ArrayLike, n: ArrayLike, share: ArrayLike) -> Floats
     """
     k = np.asarray(successes, dtype=float)
     trials = np.asarray(n, dtype=float)
-    is_possible = (k >= 0) & (k <= trials)
-    k = np.where(is_possible, k, 0.0)
-    failures = trials - k
-    log_orders = special.gammaln(trials + 1) - (
-        special.gammaln(k + 1) + special.gammaln(failures + 1)
-    )
-    outcomes = special.xlogy(k, share) + special.xlog1py(failures, -np.asarray(share, dtype=float))
-    return np.where(is_possible, np.exp(log_orders + outcomes), 0.0)
+    p = np.asarray(share, dtype=float)
+    possible = np.clip(k, 0.0, trials)
+    logarithms = special.xlogy(possible, p) + special.xlog1py(trials - possible, -p)
+    return np.asarray(np.exp(_log_choices(trials, k) + logarithms))
 
 
 def binomial_cdf(successes: ArrayLike, n: ArrayLike, share: ArrayLike) -> Floats:
