@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -39,6 +39,15 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _option_tables() -> Iterator[None]:
+    import option_tables  # imported here because it imports cyclopts
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        option_tables.build_once(monkeypatch)
+        yield
 
 
 @pytest.fixture(scope="session")
