@@ -86,9 +86,10 @@ def test_the_page_says_how_many_differ_and_shows_edges_of_either_run() -> None:
     }
     answer = sentences(alike)
     assert (
-        "The association (χ²) differs significantly between b and a for none of 6 pairs of axes. "
+        "The association (χ²) does not differ significantly between b and a for any of 6 pairs of "
+        "axes. "
         "b and a have 0 of 3 edges in common. The sensitivity (IS) "
-        "differs significantly between b and a for none of 6 pairs of axes." in answer
+        "does not differ significantly between b and a for any of 6 pairs of axes." in answer
     )
     assert shared_prompts(alike) == [planted_graphs.PROMPT]
     assert rendered(alike).count("Gender → age") > 1

@@ -338,8 +338,8 @@ class MitigatedModel:
 class MitigatedPipeline:
     """Diffusers pipeline that generates mitigated images.
 
-    For each prompt, images are numbered from 0, across all calls. All other attributes come from
-    the original pipeline.
+    For each prompt, image numbers begin at 0 and continue from one call to the next. All other
+    attributes come from the original pipeline.
     """
 
     def __init__(self, stack: MitigationStack, pipeline: Any) -> None:

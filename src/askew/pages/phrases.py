@@ -303,8 +303,8 @@ _INTERACTIONS: Mapping[str, Phrase] = {
         "swaps images between the runs",
     ),
     "no_association_difference": Phrase(
-        text="The association (χ²) differs significantly between {run} and {first} for none of "
-        "{pairs} of axes.",
+        text="The association (χ²) does not differ significantly between {run} and {first} for any "
+        "of {pairs} of axes.",
         condition="no difference in Cramér's V has q < 0.05",
     ),
     "graph_difference": Phrase(
@@ -314,8 +314,8 @@ _INTERACTIONS: Mapping[str, Phrase] = {
         "simultaneous for all pairs",
     ),
     "no_graph_difference": Phrase(
-        text="The sensitivity (IS) differs significantly between {run} and {first} for none of "
-        "{pairs} of axes.",
+        text="The sensitivity (IS) does not differ significantly between {run} and {first} for any "
+        "of {pairs} of axes.",
         condition="no interval of the difference in IS excludes 0",
     ),
     "correlation": Phrase(

@@ -94,7 +94,7 @@ def read_whole(answer: Completion) -> str:
     Raises
     ------
     UnusableAnswer
-        If the answer is a refusal, cut off or empty.
+        If the answer is empty, incomplete or a refusal.
     """
     text = _answer_text(answer)
     if answer.truncated:

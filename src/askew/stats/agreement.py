@@ -105,9 +105,9 @@ def alpha_estimate(
     Returns
     -------
     Estimate
-        Alpha with its interval. The interval is missing if fewer than three items have two or more
-        ratings, or if only raters may be resampled and there are fewer than three raters. `n` is
-        the number of items with two or more ratings.
+        Alpha with its interval. The interval is missing in two cases: fewer than three items have
+        two or more ratings, or only the raters are resampled and there are fewer than three of
+        them. `n` is the number of items with two or more ratings.
     """
     answered = _answered(ratings, values)
     alpha = krippendorff_alpha(ratings, values, scale)

@@ -84,7 +84,7 @@ def regular_files(folder: Path) -> Iterator[Path]:
 
 
 def check_store(folder: Path) -> None:
-    """Check that the folders and files of a store that askew writes are not links or special files.
+    """Check that no folder or file to which askew writes in a store is a link or a special file.
 
     Raises
     ------

@@ -10,8 +10,8 @@ A store is a folder with these files and subfolders:
 - quarantine/ contains damaged files that askew moved there.
 - incoming/ contains files that are still being written.
 - turns.lock is the file in which processes lock the pieces of work in progress.
-- completions/ab/ab12….json contain answers from language models, and are named after the hash of
-  the request.
+- files such as completions/ab/ab12….json contain answers from language models, and are named after
+  the hash of the request.
 - iti-gen/ab12… contain saved states of token learning, and are named after the hash of the training
   data.
 """
@@ -709,7 +709,7 @@ class Store:
             descriptions.append(f"{JOURNAL_FILE} has {lines} damaged lines")
         rows = self.index.unjournaled()
         if rows:
-            descriptions.append(f"{JOURNAL_FILE} does not contain {rows} rows of the index")
+            descriptions.append(f"{rows} rows of the index are missing from {JOURNAL_FILE}")
         return descriptions
 
     def faults(self) -> list[str]:

@@ -173,7 +173,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], kind: str) -> 
 
 
 def page_number(text: str, count: int, on_a_page: int) -> int:
-    """Return the page number from a query, limited to the existing pages.
+    """Return the page number from a query, or the nearest page that exists.
 
     Parameters
     ----------

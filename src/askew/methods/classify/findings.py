@@ -195,7 +195,7 @@ TESTED: tuple[Address, ...] = (
 
 
 def family(address: Address) -> Address | None:
-    """Return the family of tests over which a score's q is corrected; None if it is not tested."""
+    """Return the family of tests over which a p-value is corrected; None if the score has no p-value."""
     return pattern(address) if pattern(address) in TESTED else None
 
 

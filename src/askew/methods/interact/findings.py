@@ -367,7 +367,7 @@ class InteractionFindings(Head):
     confusion : tuple of Confusion
         Comparisons of instrument labels with true values.
     biasconnect : tuple of Graph
-        Graphs of single prompts. If there are several prompts, the graph of all prompts together
+        Graphs, one for each prompt. If there are several prompts, the graph of all prompts together
         comes first.
     over_prompts : tuple of EdgeOverPrompts
         Summaries of the pairs of axes over all prompts; empty for a single prompt.

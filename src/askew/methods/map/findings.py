@@ -189,7 +189,7 @@ class MaskAccuracy:
     Attributes
     ----------
     prompt, model, word : str
-        Prompt and model that were used to generate the images, and the word.
+        Prompt and model that generated the images, and the word whose masks were tested.
     tau : float
         Threshold, from 0 to 100.
     mask_accuracy : Estimate or Missing
@@ -265,7 +265,7 @@ class MapResult(Result[MapPlan, MapFindings]):
 
 
 def family(at: Address) -> Address | None:
-    """Return the family of tests over which an estimate's q is corrected; None if it is not tested.
+    """Return the family of tests over which a p-value is corrected; None if the estimate has no p-value.
 
     The tests of each score form a family, and the tests of all blocks together form another.
     """

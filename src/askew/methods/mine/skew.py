@@ -172,7 +172,7 @@ class SkewReading:
 
 @dataclass(frozen=True)
 class SkewObjective(Objective):
-    """Objective that measures skew on the axes on which a prompt states no value.
+    """Objective that measures skew on the axes for which a prompt states no value.
 
     Attributes
     ----------

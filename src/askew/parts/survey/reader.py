@@ -170,7 +170,7 @@ class SurveyReader:
 
 
 def observed_sets(plan: Plan, source: Source, reader: SurveyReader) -> dict[str, list[ObservedSet]]:
-    """Obtain the image sets of all prompts (generated or from a collection), and label them."""
+    """Generate all prompts' image sets, or take them from a collection, and label the images."""
     if isinstance(source, Collection):
         pictures = _collected(plan, source, reader.run)
     else:
