@@ -5,7 +5,9 @@
 
 `sleeping`: batches of 4 images whose model sleeps. The table contains the ideal wall time over the
 measured one, the bound on this ratio from the last batches alone, the CPU time of the driver per
-image, and the load of the machine. `--bytes` is the size of an image file.
+image, the part of this time that the same image files cost without askew, and the load of the
+machine. `--bytes` is the size of an image file. The files are in a folder of `$TMPDIR`. On ext4,
+creating files beside files that were deleted in the last minutes costs up to .5 ms more per file.
 
 `--audit IMAGES`: an audit of the planted model with this number of images per set, by each engine
 and by one process in alternation: CPU milliseconds per image of all processes, without the start of
@@ -168,6 +170,7 @@ def sleeping(
         wall = time.monotonic() - began
         after = os.times()
     driver = (after.user - before.user) + (after.system - before.system)
+    files = files_alone(images, size, folder / f"files-{engine}{workers}")
     batches = ceil(images / BATCH)
     bound = batches / workers / ceil(batches / workers)
     ideal = images * seconds / workers
@@ -177,8 +180,24 @@ def sleeping(
         f"{ideal / wall:.2f}",
         f"{bound:.2f}",
         f"{1000 * driver / images:.2f}",
+        f"{1000 * files / images:.2f}",
         f"{os.getloadavg()[0]:.1f}",
     ]
+
+
+def files_alone(count: int, size: int, folder: Path) -> float:
+    """Return the CPU seconds for writing, flushing and renaming files without askew."""
+    folder.mkdir()
+    data = bytes(size)
+    before = time.process_time()
+    for number in range(count):
+        part = folder / f"{number}.part"
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.rename(folder / f"{number}.png")
+    return time.process_time() - before
 
 
 def plan() -> Plan:
@@ -285,10 +304,17 @@ def main() -> None:
                 where = Path(folder) / str(workers)
                 print(table_row(*encoding(engine, workers, options.images, seconds, where)))
             return
-        print(
-            table_row("engine", "workers", "ideal / wall", "bound", "driver ms per image", "load")
+        columns = (
+            "engine",
+            "workers",
+            "ideal / wall",
+            "bound",
+            "driver ms per image",
+            "files",
+            "load",
         )
-        print(table_row("---", *["---:"] * 5))
+        print(table_row(*columns))
+        print(table_row("---", *["---:"] * 6))
         for engine, workers in places:
             row = sleeping(
                 engine,

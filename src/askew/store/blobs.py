@@ -1,6 +1,7 @@
 """Image files in a store, named after the hash of their content."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -68,7 +69,7 @@ class LocalBlobs:
 
     def local_copy(self, name: str) -> Path:
         """Return the path where a file is or would be stored."""
-        return self.folder.joinpath(name[:2], name)
+        return _path_in(self.folder, name)
 
 
 class TemporaryBlobs(LocalBlobs):
@@ -83,6 +84,15 @@ class TemporaryBlobs(LocalBlobs):
             path = self.local_copy(name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
+
+
+@lru_cache(maxsize=1024)
+def _path_in(folder: Path, name: str) -> Path:
+    """Return the path of a file in a store's folder.
+
+    Storing an image needs its path five times, and joining paths takes time.
+    """
+    return folder.joinpath(name[:2], name)
 
 
 def is_intact(path: Path) -> bool:

@@ -219,7 +219,8 @@ def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> No
     if not files:
         return
     folder = incoming or next(iter(files)).parent
-    parts = [folder / f".{secrets.token_hex(8)}.part" for _ in files]
+    token = secrets.token_hex(8)
+    parts = [folder / f".{token}-{number}.part" for number in range(len(files))]
     try:
         _write_parts(parts, list(files.values()))
         for path, part in zip(files, parts, strict=True):
@@ -245,12 +246,12 @@ def _write_parts(parts: Sequence[Path], contents: Sequence[bytes]) -> None:
 
 def _flush(files: Sequence[int]) -> None:
     """Flush open files, given by their descriptors, to disk."""
-    if len(files) == 1:
-        os.fsync(files[0])
-        return
     pool = _flushers()
     try:
-        list(pool.map(os.fsync, files))
+        others = [pool.submit(os.fsync, file) for file in files[1:]]
+        os.fsync(files[0])
+        for other in others:
+            other.result()
     except BaseException:
         # an interrupt can leave a thread that the pool does not know
         _flushers.cache_clear()

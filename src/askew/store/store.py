@@ -383,7 +383,7 @@ class Store:
         for name, outcome in zip(ids, outcomes, strict=True):
             if name is not None and isinstance(outcome, EncodedPicture):
                 path = known.get(name, self._file(name, outcome.suffix))
-                if not is_intact(path):
+                if not os.path.lexists(path) or not is_intact(path):
                     lacking[path.name] = outcome.data
         with faults(self._where):
             self._blobs.put(lacking)
