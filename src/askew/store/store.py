@@ -378,11 +378,10 @@ class Store:
         self, ids: Sequence[str | None], outcomes: Sequence[EncodedPicture | Missing]
     ) -> None:
         """Write the image files that are missing or damaged on disk."""
-        known = self.known_files(name for name in ids if name is not None)
         lacking = dict[str, bytes]()
         for name, outcome in zip(ids, outcomes, strict=True):
             if name is not None and isinstance(outcome, EncodedPicture):
-                path = known.get(name, self._file(name, outcome.suffix))
+                path = self._file(name, outcome.suffix)
                 if not os.path.lexists(path) or not is_intact(path):
                     lacking[path.name] = outcome.data
         with faults(self._where):
