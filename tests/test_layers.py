@@ -77,6 +77,7 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
 def layer_of(name: str) -> int:
     for at in range(name.count(".") + 1, 0, -1):
         prefix = ".".join(name.split(".")[:at])

@@ -20,7 +20,6 @@ from askew.mitigations.iti_gen import encode_tokens, encoder_digest
 from askew.mitigations.steering import Steering
 from askew.models.base import Model, Request
 from askew.types import Missing
-from slow_cases import quick_only
 
 NURSE = "a photo of a nurse"
 EVEN = {"gender": {"male": 0.5, "female": 0.5}}
@@ -92,10 +91,8 @@ def test_the_file_contains_the_complete_mitigation(name: str, tmp_path: Path) ->
         mitigation.parse_mitigation({**technique.model_dump(), "nonsense": 1}, "m.toml")
 
 
-@pytest.mark.parametrize(
-    "name",
-    quick_only(["cads"], CASES),
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
 def test_images_depend_on_the_request_only_and_differ_from_plain_ones(
     name: str, plain: Model, untouched: list[Image.Image | Missing]
 ) -> None:

@@ -103,14 +103,9 @@ def test_mutations_come_nearer_to_a_color_than_random_prompts(tmp_path: Path) ->
     assert stats.ttest_1samp(nearer, 0).confidence_interval(0.95).low > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "plan",
-    [
-        pytest.param(BLUE, id="score", marks=pytest.mark.slow),
-        pytest.param(LEARNED, id="learned"),
-        pytest.param(SKEW, id="skew", marks=pytest.mark.slow),
-        pytest.param(UNTIL, id="until", marks=pytest.mark.slow),
-    ],
+    "plan", [BLUE, LEARNED, SKEW, UNTIL], ids=["score", "learned", "skew", "until"]
 )
 def test_a_stopped_search_ends_as_if_it_had_not_been_stopped(
     plan: MinePlan, tmp_path: Path

@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+# pip installs the example, which takes several seconds
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "stripes"
 
 

@@ -102,6 +102,7 @@ def test_while_files_are_read_twice_in_a_row_and_while_scores_are_computed(
     assert completed(of_labels, tmp_path) == undisturbed(of_labels, tmp_path / "undisturbed")
 
 
+@pytest.mark.slow
 def test_while_images_are_made(tmp_path: Path) -> None:
     """A scheduler or a container sends SIGTERM; a closed terminal sends SIGHUP."""
     # 66 images in two batches

@@ -246,24 +246,20 @@ def test_the_probe_detects_scripts_and_requests(tmp_path: Path) -> None:
         assert heard
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [
         "audit",
-        *(
-            pytest.param(kind, marks=pytest.mark.slow)
-            for kind in (
-                "audit of all",
-                "mitigate",
-                "compare",
-                "interact",
-                "rank",
-                "mine",
-                "map",
-                "edit",
-                "classify",
-            )
-        ),
+        "audit of all",
+        "mitigate",
+        "compare",
+        "interact",
+        "rank",
+        "mine",
+        "map",
+        "edit",
+        "classify",
     ],
 )
 def test_no_page_runs_or_fetches_anything(

@@ -12,7 +12,6 @@ import pytest
 from askew.cli import run
 from askew.store.store import Store
 from processes import SOURCE, fork_call
-from slow_cases import quick_only
 
 COMMAND = [
     "audit",
@@ -34,7 +33,8 @@ def write_and_die() -> None:
     os._exit(1)
 
 
-@pytest.mark.parametrize("left", quick_only(["killed"], ["closed", "killed"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("left", ["closed", "killed"])
 def test_commands_that_only_read_work(
     left: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

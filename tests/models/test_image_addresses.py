@@ -170,7 +170,7 @@ def public_host(
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     monkeypatch.setitem(image_addresses.USUAL_PORTS, "https", server.server_port)
     monkeypatch.setattr(image_addresses, "is_public", lambda number: True)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert"))

@@ -14,7 +14,6 @@ from askew import registry
 from askew.cli import run
 from askew.errors import UsageError
 from askew.models.facts import remember_facts
-from slow_cases import quick_only
 
 HEAVY = {"torch", "transformers", "diffusers", "scipy.stats"}
 MODEL = ["-M", "num_inference_steps=2", "--images", "2", "--model"]
@@ -58,7 +57,8 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("command", quick_only(["map"], COMMANDS))
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_finished_run_is_shown_without_importing_heavy_packages(
     command: str, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:

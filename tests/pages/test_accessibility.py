@@ -66,6 +66,7 @@ def test_axe_finds_nothing_serious(tmp_path: Path, scheme: int) -> None:
     assert [fault for fault in violations if fault["impact"] in SERIOUS] == []
 
 
+@pytest.mark.slow
 def test_only_the_added_fault_of_a_first_screen_is_found(tmp_path: Path) -> None:
     page = html.page(replace(gallery(), sections=()))
     page = page.replace("</main>", '<img src="data:,"></main>', 1)

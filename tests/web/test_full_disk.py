@@ -85,13 +85,14 @@ def use_the_app(browser: Browser, message: str) -> None:
     assert browser.get("/").status == 200
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="mounts a small disk as Linux does")
 @pytest.mark.parametrize(
     ("spoil", "is_started", "message"),
     [
-        pytest.param(fill, False, "the disk is full", marks=pytest.mark.slow),
+        (fill, False, "the disk is full"),
         (fill, True, "the disk is full"),
-        pytest.param(protect, False, "Read-only file system", marks=pytest.mark.slow),
+        (protect, False, "Read-only file system"),
     ],
     ids=["full", "full after the start", "read-only"],
 )

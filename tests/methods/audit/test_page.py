@@ -400,20 +400,18 @@ def test_a_concept_that_is_not_listed_for_a_set_has_an_empty_cell(
 
 
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium on the PATH")
-@pytest.mark.parametrize(
-    "shown",
-    [
-        [("one prompt", 390), ("hostile", 360)],
-        pytest.param(
-            [("one prompt", 1200), ("folder", 390), ("folder", 800), ("many prompts", 1920)],
-            marks=pytest.mark.slow,
-        ),
-    ],
-    ids=["quick", "slow"],
-)
+@pytest.mark.slow
 def test_pages_fit_the_window_and_fetch_no_files(
-    shown: list[tuple[str, int]], written: Callable[[str], str], tmp_path: Path
+    written: Callable[[str], str], tmp_path: Path
 ) -> None:
+    shown = [
+        ("one prompt", 390),
+        ("one prompt", 1200),
+        ("hostile", 360),
+        ("folder", 390),
+        ("folder", 800),
+        ("many prompts", 1920),
+    ]
     browser.sound([(written(name), width) for name, width in shown], tmp_path)
 
 
