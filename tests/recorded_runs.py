@@ -345,7 +345,7 @@ def interact_validated(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded(counted="interact")
+@recorded(counted="interact", is_slow=True)
 def interact_fair(workplace: Workplace, run: Path) -> Path:
     askew.interact(CHEF, **CROSSED, model_args={"bias": 0.0}, run=run, store=workplace.store)
     return run / "results.json"

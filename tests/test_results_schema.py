@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,13 @@ def test_the_published_schema_is_generated_from_the_records() -> None:
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("schema") / "run"
     return askew.map(
         "a nurse",
         concept="gender",
         against="nurse",
+        model=f"diffusers/{tiny('stable-diffusion')}",
         images=2,
         model_args={"num_inference_steps": 1},
         bootstrap_samples=100,

@@ -39,7 +39,6 @@ from askew.stats.overlap import mask
 from askew.types import Missing, Picture
 from benchmarks.planted_overlap import planted_maps
 from pages import test_browser as browser
-from slow_cases import quick_only
 
 WORDS = ("nurse", "chef", "pilot")
 CONCEPTS = ("gender", "race", "cat", "ship")
@@ -245,7 +244,8 @@ def test_the_page_is_html() -> None:
 
 
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium on the PATH")
-@pytest.mark.parametrize("width", quick_only([390], [390, 1200]))
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1200])
 def test_nothing_sticks_out_of_the_page(width: int, tmp_path: Path) -> None:
     (measured,) = browser.measure([(page(("one", "other")), width)], tmp_path)
     assert [measured[name] for name in ("width", "scrolled", "small", "narrow", "cut")] == [

@@ -94,6 +94,7 @@ def test_a_model_without_mitigation_has_no_requests(runs: Runs) -> None:
     assert "Requested values" not in (runs("plain") / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_comparison_repeats_the_requests_of_its_runs(runs: Runs, tmp_path: Path) -> None:
     comparison = askew.compare(
         runs("followed"), runs("swapped"), names="followed,swapped", output=tmp_path
