@@ -27,8 +27,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
-from askew.stats.distributions import normal_isf
-from askew.stats.intervals import LEAST_IMAGES, Floats, percentile_interval, tail
+from askew.stats.intervals import LEAST_IMAGES, Floats, critical_value, percentile_interval
 from askew.types import Estimate, Scale
 
 Resampled = Literal["items", "raters", "items and raters"]
@@ -312,5 +311,5 @@ def _with_interval(estimate: Estimate, drawn: Floats, method: str, level: float)
 
 def _low_end_of_agreement(items: int, level: float) -> float:
     """Return 1 minus the upper Wilson bound for an event that never occurred in `items` items."""
-    square = normal_isf(tail(level)) ** 2
+    square = critical_value(level) ** 2
     return items / (items + square)

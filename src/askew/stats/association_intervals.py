@@ -36,7 +36,6 @@ from askew.stats.association import (
     variant_of,
 )
 from askew.stats.concept_shift import CasInterval, ConceptShift, concept_shift
-from askew.stats.distributions import normal_isf
 from askew.stats.fair_null import fair_histograms, mixture_means
 from askew.stats.intervals import (
     POINT,
@@ -44,11 +43,11 @@ from askew.stats.intervals import (
     array_of,
     bootstrap_errors,
     corrected,
+    critical_value,
     ends,
     from_enough,
     p_value,
     student_stretch,
-    tail,
 )
 from askew.stats.spread_intervals import high_end, low_end
 from askew.types import Estimate
@@ -364,7 +363,7 @@ def _parts_of_embeddings(
 
 def _normal_intervals(noisy: NoisyScores, level: float) -> tuple[CasInterval, ...]:
     """Return normal intervals for mean cosines, clipped to [-1, 1]."""
-    reaches = normal_isf(tail(level)) * noisy.errors.std(axis=0)
+    reaches = critical_value(level) * noisy.errors.std(axis=0)
     intervals = []
     for score, reach in zip(noisy.scores.tolist(), reaches.tolist(), strict=True):
         low = max(score - reach, -1.0)
@@ -401,7 +400,7 @@ def _contrast(
     ends_of_both = []
     for noisy in (parts.for_low, parts.for_high):
         error = (noisy.errors @ weights).std()
-        reach = normal_isf(tail(level)) * error
+        reach = critical_value(level) * error
         middle = float(noisy.scores @ weights)
         ends_of_both += [middle - reach, middle + reach]
     estimate = Estimate(

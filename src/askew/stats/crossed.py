@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
-from askew.stats.distributions import normal_isf, student_isf
-from askew.stats.intervals import Floats, tail
+from askew.stats.intervals import Floats, critical_value, student_stretch
 from askew.stats.shares import wilson
 from askew.types import Estimate
 
@@ -83,7 +82,7 @@ def _effective(x: Floats, share: float, level: float) -> float:
         by_rater = raters / (raters - 1) * max(clustered, 0.0)
     freedom = _freedom(by_item, items, by_rater, raters)
     effect = max((by_item + by_rater) / (n * share * (1 - share)), 1.0)
-    stretch = student_isf(tail(level), freedom) / normal_isf(tail(level))
+    stretch = student_stretch(level, freedom)
     return float(n / effect / stretch**2)
 
 
@@ -123,4 +122,4 @@ def rate_half_width(
     share = rest / judgments
     share += ASSUMED_ITEM_CORRELATION / items + ASSUMED_RATER_CORRELATION / raters
     variance = ASSUMED_SHARE * (1 - ASSUMED_SHARE) * share
-    return normal_isf(tail(level)) * math.sqrt(variance)
+    return critical_value(level) * math.sqrt(variance)

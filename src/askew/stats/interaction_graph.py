@@ -13,11 +13,12 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from askew.stats.distributions import chi2_sf, folded_normal_moments, normal_isf, student_isf
+from askew.stats.distributions import chi2_sf, folded_normal_moments, student_isf
 from askew.stats.intervals import (
     TOLERANCE,
     Floats,
     benjamini_hochberg,
+    critical_value,
     ends,
     p_value,
     simultaneous,
@@ -134,7 +135,7 @@ def _largest_amplification(value: float, draws: Floats, level: float) -> float:
     deviation = float(draws.std())
     if mean <= TOLERANCE:
         return value
-    quantile = normal_isf(tail(level))
+    quantile = critical_value(level)
     mean_without_effect, deviation_without_effect = folded_normal_moments(0.0)
 
     def gap(c: float) -> float:
@@ -239,7 +240,7 @@ def heterogeneity(effects: Sequence[Estimate]) -> float | None:
         return None
     values = np.array([effect.value for effect in effects])
     low, high = np.array([*map(ends, effects)]).T
-    errors = np.maximum(high - low, 1e-9) / 2 / normal_isf(tail(effects[0].level or 0.95))
+    errors = np.maximum(high - low, 1e-9) / 2 / critical_value(effects[0].level or 0.95)
     mean = np.average(values, weights=errors**-2)
     return float(chi2_sf(np.sum(((values - mean) / errors) ** 2), len(values) - 1))
 

@@ -33,9 +33,14 @@ def tail(level: float) -> float:
     return (1 - level) / 2
 
 
-def student_stretch(level: float, freedom: int) -> float:
+def critical_value(level: float) -> float:
+    """Return half the width of a central interval of the standard normal distribution."""
+    return normal_isf(tail(level))
+
+
+def student_stretch(level: float, freedom: float) -> float:
     """Return the ratio of the width of Student's interval to the width of a normal interval."""
-    return student_isf(tail(level), freedom) / normal_isf(tail(level))
+    return student_isf(tail(level), freedom) / critical_value(level)
 
 
 def fisher_interval(r: float, error: float, level: float) -> tuple[float, float]:
@@ -51,7 +56,7 @@ def fisher_interval(r: float, error: float, level: float) -> tuple[float, float]
         Confidence level of the interval, in (0, 1).
     """
     z = math.atanh(r)
-    reach = normal_isf(tail(level)) * error
+    reach = critical_value(level) * error
     return math.tanh(z - reach), math.tanh(z + reach)
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from askew.stats.distance import distance_named
-from askew.stats.distributions import normal_isf, normal_sf
-from askew.stats.intervals import TOLERANCE, Floats, bootstrap_weights, tail
+from askew.stats.distributions import normal_sf
+from askew.stats.intervals import TOLERANCE, Floats, bootstrap_weights, critical_value
 from askew.types import Estimate
 
 METHOD = "paired bootstrap, normal"
@@ -79,7 +79,7 @@ def mean_deviation_change(
         sampled -= axis.weight * (_deviations(counts, axis, axis.before))
     sampled /= sum(axis.weight for axis in axes)
     error = float(sampled.std(ddof=1))
-    reach = error * normal_isf(tail(level))
+    reach = error * critical_value(level)
     if error > TOLERANCE:
         p = 2 * normal_sf(abs(value) / error)
     else:

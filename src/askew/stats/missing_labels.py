@@ -11,8 +11,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from askew.stats.distributions import normal_cdf, normal_isf, normal_sf
-from askew.stats.intervals import Floats, tail
+from askew.stats.distributions import normal_cdf, normal_sf
+from askew.stats.intervals import Floats, critical_value, tail
 from askew.stats.shares import axis_counts, share_end
 
 WIDEST = 40.0
@@ -83,7 +83,7 @@ def imbens_manski_tail(lowest: float, highest: float, n: int, level: float) -> f
         covered = normal_cdf(z + width) - normal_cdf(-z)
         return float(covered - level)
 
-    widest = normal_isf(tail(level))
+    widest = critical_value(level)
     return normal_sf(scipy.optimize.brentq(excess, 0.0, widest + 1e-9))
 
 

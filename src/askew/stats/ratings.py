@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
 from askew.stats.distributions import normal_isf, student_isf
-from askew.stats.intervals import Floats, fisher_interval, tail
+from askew.stats.intervals import Floats, critical_value, fisher_interval, tail
 from askew.stats.power import POWER
 from askew.types import Estimate
 
@@ -180,5 +180,5 @@ def detectable_correlation(items: int, level: float = 0.95, power: float = POWER
     """
     if items <= 3:
         return None
-    reach = normal_isf(tail(level)) + normal_isf(1 - power)
+    reach = critical_value(level) + normal_isf(1 - power)
     return math.tanh(reach * math.sqrt(1.06 / (items - 3)))

@@ -53,8 +53,8 @@ from askew.stats.distance_intervals import (
     reference_population,
     shifted_shares,
 )
-from askew.stats.distributions import normal_isf, normal_sf
-from askew.stats.intervals import TOLERANCE, Floats, tail
+from askew.stats.distributions import normal_sf
+from askew.stats.intervals import TOLERANCE, Floats, critical_value
 from askew.types import Estimate, Missing, grouped, slices
 
 EXTRAPOLATION = 0.35
@@ -613,7 +613,7 @@ def _p_of_interval(low: float, centre: float, high: float, level: float) -> floa
     reach = centre - low if centre > 0 else high - centre
     if reach <= TOLERANCE:
         return float(abs(centre) <= TOLERANCE)
-    quantile = normal_isf(tail(level))
+    quantile = critical_value(level)
     return 2 * normal_sf(abs(centre) / reach * quantile)
 
 

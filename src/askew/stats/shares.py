@@ -20,13 +20,13 @@ from askew.stats.distance import (
     normalised,
 )
 from askew.stats.distance_intervals import METHOD, SampledShares, sample_of
-from askew.stats.distributions import normal_isf
 from askew.stats.goodness_of_fit import (
     reference_test,
 )
 from askew.stats.intervals import (
     Floats,
     corrected,
+    critical_value,
     first_accepted,
     positive_counts,
     tail,
@@ -182,7 +182,7 @@ def axis_counts(counts: ArrayLike) -> Floats:
 
 def wilson(share: float, n: float, level: float) -> tuple[float, float]:
     """Return Wilson's interval for a share of n images, where n need not be a whole number."""
-    z = normal_isf(tail(level))
+    z = critical_value(level)
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     return max(middle - half, 0.0), min(middle + half, 1.0)

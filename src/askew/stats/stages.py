@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from askew.stats.distributions import normal_isf
-from askew.stats.intervals import Floats, tail
+from askew.stats.intervals import Floats, critical_value, tail
 from askew.stats.strata import LEAST_LABELS, StratifiedLabels
 
 JEFFREYS = 0.5
@@ -68,7 +67,7 @@ class StagedLabels(StratifiedLabels):
         uncertainty = (np.square(within) / (2 * rarer + 1)).sum(axis=-2)
         freedom = np.square(variances) / np.maximum(uncertainty, np.finfo(float).tiny)
         quantiles = special.stdtrit(np.maximum(freedom, LEAST_FREEDOM), 1 - tail(level))
-        return np.asarray(variances * np.square(quantiles / normal_isf(tail(level))))
+        return np.asarray(variances * np.square(quantiles / critical_value(level)))
 
 
 @dataclass(frozen=True)

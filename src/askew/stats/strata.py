@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
-from askew.stats.distributions import normal_isf
-from askew.stats.intervals import Floats, tail
+from askew.stats.intervals import Floats, critical_value
 from askew.types import Estimate
 
 LEAST_LABELS = 2
@@ -160,7 +159,7 @@ class StratifiedLabels:
         spread = np.where(is_inside, np.minimum(spread, observed_spread), spread)
         variances = self._interval_variances(level, of_model=of_model)
         # z**2 / n, where n = spread / variance is the effective sample size
-        ratio = np.square(normal_isf(tail(level))) * variances
+        ratio = np.square(critical_value(level)) * variances
         ratio = ratio / np.maximum(spread, np.finfo(float).tiny)
         middle = (shares + ratio / 2) / (1 + ratio)
         half = np.sqrt(observed_spread * ratio + np.square(ratio) / 4) / (1 + ratio)
@@ -211,7 +210,7 @@ def half_widths(
     weights = n_images / n_images.sum()
     factors = np.square(weights) * (1 - n / n_images) / np.maximum(n - 1, 1)
     variances = factors @ (p * (1 - p))
-    return np.asarray(normal_isf(tail(level)) * np.sqrt(variances))
+    return np.asarray(critical_value(level) * np.sqrt(variances))
 
 
 def smallest_sample(

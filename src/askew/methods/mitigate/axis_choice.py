@@ -19,8 +19,7 @@ from askew.parts.survey.shares import DISTANCE
 from askew.plan import AxisPlan
 from askew.stats.axis_effects import AffectedAxis, AxisEffects, EffectCounts, Pooling
 from askew.stats.confusion import ReadingErrors
-from askew.stats.distributions import normal_isf
-from askew.stats.intervals import Floats, tail
+from askew.stats.intervals import Floats, critical_value, tail
 from askew.stats.subset_choice import Subset, greedy_subsets, ranked_subsets
 from askew.store.keys import derived_seed
 from askew.types import Estimate
@@ -235,7 +234,7 @@ def _estimate(value: Floats, samples: Floats, unbiased: Floats, level: float) ->
     deviation.
     """
     center = float(value)
-    reach = float(samples.std(ddof=1)) * normal_isf(tail(level))
+    reach = float(samples.std(ddof=1)) * critical_value(level)
     low = max(0.0, center - reach)
     if center <= float(np.quantile(unbiased, 1 - tail(level))):
         low = 0.0

@@ -33,8 +33,7 @@ from askew.parts.survey.verdicts import (
 )
 from askew.run.base import Rows, Run
 from askew.run.inquiries import Reading
-from askew.stats.distributions import normal_isf
-from askew.stats.intervals import tail
+from askew.stats.intervals import critical_value
 from askew.stats.looks import looks
 from askew.stats.means import prompt_mean
 from askew.stats.rank import spearman
@@ -445,7 +444,7 @@ def size_error(prompt: RankedPrompt) -> float:
     score = prompt.score
     if isinstance(score, Missing) or score.low is None or score.high is None or score.level is None:
         return 0.0
-    quantile = normal_isf(tail(score.level))
+    quantile = critical_value(score.level)
     return (score.high - score.low) / (2 * quantile * _unit(prompt))
 
 
