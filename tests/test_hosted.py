@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -25,6 +26,7 @@ from askew.hosted import (
     PermanentFailure,
     Server,
     _bounded_content,
+    trusted_certificates,
 )
 from local_llm import fails, says, serving
 from local_server import Reply, dripping
@@ -207,6 +209,28 @@ def test_a_certificate_that_cannot_be_verified_is_an_error_at_once(tmp_path: Pat
         ):
             ask(f"https://127.0.0.1:{listener.getsockname()[1]}/v1")
     assert len(connections) == 1
+
+
+def test_servers_share_the_trusted_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[ssl.SSLContext] = []
+    read = ssl.SSLContext.load_verify_locations
+
+    def counted(context: ssl.SSLContext, *places: Any, **more: Any) -> None:
+        reads.append(context)
+        read(context, *places, **more)
+
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", counted)
+    for port in (1, 2):
+        with pytest.raises(ServerError):
+            ask(f"http://127.0.0.1:{port}/v1", attempts=1)
+    assert len(reads) <= 1
+
+
+def test_other_certificates_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    certificates = trusted_certificates()
+    assert trusted_certificates() is certificates
+    monkeypatch.setenv("SSL_CERT_FILE", "")
+    assert trusted_certificates() is not certificates
 
 
 def test_a_password_in_the_address_is_in_no_error() -> None:

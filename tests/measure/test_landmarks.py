@@ -12,7 +12,7 @@ from askew.measure.portraits import aligned
 from askew.types import Missing
 
 
-@pytest.fixture(params=["faces", "hog"])
+@pytest.fixture(scope="module", params=["faces", "hog"])
 def finder(request: pytest.FixtureRequest) -> LandmarkFinder:
     if request.param == "hog":
         pytest.importorskip("dlib")
