@@ -36,15 +36,8 @@ FORMAT = 1
 
 MANIFEST = "manifest.json"
 VECTORS = "vectors.f4"
-BLOCK = 512
+BLOCK = tarfile.BLOCKSIZE
 """Size in bytes of a tar block. Each file is preceded by a block that describes the file."""
-
-EMPTY_HEADER = tarfile.TarInfo().tobuf(tarfile.USTAR_FORMAT)
-"""Header for a file with neither name nor content."""
-
-SIZE_FIELD = slice(124, 136)
-SUM_FIELD = slice(148, 156)
-"""Positions, within a header, of the file's size and of the sum of the header's bytes."""
 
 END = bytes(2 * BLOCK)
 """Two empty blocks, which end a tar file."""
@@ -262,19 +255,10 @@ def _tar(files: Mapping[str, bytes]) -> bytes:
 
 
 def _tar_header(name: str, size: int) -> bytes:
-    """Return a file's header, with the same bytes that `tarfile` writes.
-
-    `tarfile` needs five times as long.
-    """
-    path = name.encode("ascii")
-    if len(path) > tarfile.LENGTH_NAME:
-        raise ValueError(f"the name {name} is too long for a tar file")
-    header = bytearray(EMPTY_HEADER)
-    header[: len(path)] = path
-    header[SIZE_FIELD] = b"%011o\0" % size
-    header[SUM_FIELD] = b" " * 8
-    header[SUM_FIELD] = b"%06o\0 " % sum(header)
-    return bytes(header)
+    """Return the header of a file, without a time or an owner."""
+    header = tarfile.TarInfo(name)
+    header.size = size
+    return header.tobuf(tarfile.USTAR_FORMAT)
 
 
 def _listed_vectors(
