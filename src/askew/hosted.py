@@ -16,7 +16,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
@@ -496,14 +496,13 @@ def trusted_certificates() -> ssl.SSLContext:
     Reading them takes 50 ms of CPU time. They are read again if an environment variable names other
     certificates.
     """
-    place = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
-    if place not in _CERTIFICATES:
-        _CERTIFICATES[place] = httpx2.create_ssl_context()
-    return _CERTIFICATES[place]
+    return _certificates_for(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
-_CERTIFICATES: dict[tuple[str | None, str | None], ssl.SSLContext] = {}
-"""Certificates by the values of SSL_CERT_FILE and SSL_CERT_DIR."""
+@lru_cache
+def _certificates_for(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """Return the certificates that these values of the environment variables name."""
+    return httpx2.create_ssl_context()
 
 
 def finished_within(seconds: float, call: Callable[[], T]) -> Future[T] | None:
