@@ -7,7 +7,7 @@
 measured one, the bound on this ratio from the last batches alone, the CPU time of the driver per
 image, the part of this time that the same image files cost without askew, and the load of the
 machine. `--bytes` is the size of an image file. The files are in a folder of `$TMPDIR`. On ext4,
-creating files beside files that were deleted in the last minutes costs up to .5 ms more per file.
+creating files beside files that were deleted in the last minutes costs up to .9 ms per file.
 
 `--audit IMAGES`: an audit of the planted model with this number of images per set, by each engine
 and by one process in alternation: CPU milliseconds per image of all processes, without the start of

@@ -230,10 +230,10 @@ def soft_mask(map: Tensor, variant: Variant = "paper") -> Tensor:
     """Return a differentiable mask that covers the highest values in a map.
 
     The mask is near 1 on the share `AREA` of the map where the values are highest, and near 0
-    elsewhere. The mask is computed by entropic optimal transport, which moves the fraction `AREA` of
-    the map's values to 1 and all other values to 0. The cost is the squared distance, and `ROUNDS`
-    iterations balance the transport. If a map has no clear edges, its mask covers a larger share of
-    the map.
+    elsewhere. The mask is computed by entropic optimal transport, which moves the fraction `AREA`
+    of the map's values to 1 and all other values to 0. The cost is the squared distance, and
+    `ROUNDS` iterations balance the transport. If a map has no clear edges, its mask covers a larger
+    share of the map.
 
     Parameters
     ----------

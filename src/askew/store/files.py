@@ -29,7 +29,7 @@ This is two to four times faster than flushing one file after another.
 """
 
 MOST_OPEN = 16
-"""Maximum number of image files that are open for writing at the same time.
+"""Maximum number of files that are open for writing at the same time.
 
 Some systems limit the number of open files, and askew promises that a limit of 64 is enough.
 """

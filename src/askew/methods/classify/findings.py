@@ -195,7 +195,7 @@ TESTED: tuple[Address, ...] = (
 
 
 def family(address: Address) -> Address | None:
-    """Return the family of tests over which a p-value is corrected; None if the score has no p-value."""
+    """Return the family in which a score's p-value is corrected; None if the score has none."""
     return pattern(address) if pattern(address) in TESTED else None
 
 

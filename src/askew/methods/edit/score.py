@@ -148,7 +148,7 @@ def editing(data: EditData) -> tuple[Editing, ...]:
 
 
 def _family(address: Address) -> str | None:
-    """Return the family of tests over which a p-value is corrected; None if the score has no p-value."""
+    """Return the family in which a score's p-value is corrected; None if the score has none."""
     return str(address[1]) if address[1] in TESTED else None
 
 

@@ -265,7 +265,7 @@ class MapResult(Result[MapPlan, MapFindings]):
 
 
 def family(at: Address) -> Address | None:
-    """Return the family of tests over which a p-value is corrected; None if the estimate has no p-value.
+    """Return the family in which an estimate's p-value is corrected; None if it has no p-value.
 
     The tests of each score form a family, and the tests of all blocks together form another.
     """

@@ -285,7 +285,7 @@ class MiningResult(Result[MinePlan, MineFindings]):
 
 
 def family(at: Address) -> Address | None:
-    """Return the family of tests over which a p-value is corrected; None if the estimate has no p-value."""
+    """Return the family in which an estimate's p-value is corrected; None if it has no p-value."""
     name = pattern(at)
     held_out = ("best", "held_out_score")
     return name if name in (held_out, ("random", *held_out)) else None

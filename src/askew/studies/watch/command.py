@@ -193,8 +193,8 @@ def watch(
     prompts
         Prompts to audit on each checkpoint.
     model
-        Name of the model into which a checkpoint is loaded. In --model and -M, {checkpoint} stands for the
-        checkpoint's path, and {name} stands for its name. [default: diffusers/{checkpoint}]
+        Name of the model into which a checkpoint is loaded. In --model and -M, {checkpoint} stands
+        for the checkpoint's path, and {name} stands for its name. [default: diffusers/{checkpoint}]
     axes
         Bias axes, separated by commas. [default: as for `askew audit`]
     images
