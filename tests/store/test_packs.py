@@ -20,7 +20,7 @@ from PIL import Image
 
 from askew.errors import StoreError, UsageError
 from askew.store.bucket import OVERWRITES, Bucket
-from askew.store.files import sha256
+from askew.store.files import SUMS_FILE, sha256
 from askew.store.imagefile import EncodedPicture, encode
 from askew.store.merge import read_pack, take_pack
 from askew.store.pack_address import opened_packs
@@ -121,9 +121,18 @@ def test_packs_are_what_tarfile_writes(kind: str) -> None:
 
 @pytest.mark.parametrize("name", ["b/" + "a" * 100, "é"])
 def test_a_pack_with_a_name_that_askew_would_not_write_is_refused(name: str) -> None:
+    with tarfile.open(fileobj=io.BytesIO(PACKS["images"])) as pack:
+        files = {member: pack.extractfile(member) for member in pack}
+        contents = {member.name: file.read() for member, file in files.items() if file}
+    contents[name] = b""
+    del contents[SUMS_FILE]
+    sums = "".join(f"{sha256(data)}  {member}\n" for member, data in contents.items()).encode()
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        tar.addfile(tarfile.TarInfo(name))
+        for member, data in {SUMS_FILE: sums, **contents}.items():
+            header = tarfile.TarInfo(member)
+            header.size = len(data)
+            tar.addfile(header, io.BytesIO(data))
     with pytest.raises(DamagedPack):
         unpacked(buffer.getvalue(), "images")
 

@@ -256,6 +256,8 @@ def _tar(files: Mapping[str, bytes]) -> bytes:
 
 def _tar_header(name: str, size: int) -> bytes:
     """Return the header of a file, without a time or an owner."""
+    if not name.isascii() or len(name) > tarfile.LENGTH_NAME:
+        raise ValueError(f"the name {name} is not ASCII or too long for a tar file")
     header = tarfile.TarInfo(name)
     header.size = size
     return header.tobuf(tarfile.USTAR_FORMAT)
